@@ -1,0 +1,2 @@
+//! Sitebell reads what a website says about its own changes and turns it into feeds.
+#![allow(missing_docs)]
