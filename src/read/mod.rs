@@ -1,0 +1,3 @@
+//! What a document says, whoever wrote it.
+
+pub mod xml;
