@@ -1,4 +1,5 @@
 //! Sitebell reads what a website says about its own changes and turns it into feeds.
 #![allow(missing_docs)]
 
+pub mod moment;
 pub mod read;
