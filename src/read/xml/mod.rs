@@ -20,7 +20,7 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use self::input::Input;
-pub use self::input::InputError;
+pub use self::input::{InputError, is_legal};
 
 /// Real documents are three deep, metadata perhaps ten.
 pub const MAX_DEPTH: usize = 32;
@@ -493,7 +493,7 @@ fn resolve(reference: &str) -> Result<char, XmlFault> {
         ("gt", _) => '>',
         ("quot", _) => '"',
         ("apos", _) => '\'',
-        (_, Some(Ok(number))) => match char::from_u32(number).filter(|&c| input::is_legal(c)) {
+        (_, Some(Ok(number))) => match char::from_u32(number).filter(|&c| is_legal(c)) {
             Some(character) => character,
             None => return Err(XmlFault::Input(InputError::IllegalCharacter(number))),
         },
