@@ -275,7 +275,7 @@ impl<'a> Parser<'a> {
                 self.draft.clear();
                 self.in_entry = true;
                 return Ok(if tag.is_empty() {
-                    Need::Finish
+                    Need::LineAndFinish
                 } else {
                     Need::Line
                 });

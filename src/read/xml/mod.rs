@@ -403,10 +403,7 @@ fn open<'a>(
                 )));
             }
             let key = attribute.key.into_inner();
-            let value = match value(attribute.value) {
-                Ok(value) => value,
-                Err(what) => return Err(what),
-            };
+            let value = value(attribute.value)?;
             if declares && (key == "xmlns" || key.starts_with("xmlns:")) {
                 if namespaces.bindings.len() == MAX_NAMESPACES {
                     return Err(XmlFault::TooMuch(format!(
