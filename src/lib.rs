@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 pub mod change;
+pub mod fetch;
 pub mod moment;
 pub mod problem;
 pub mod read;
