@@ -1,2 +1,4 @@
 //! Sitebell reads what a website says about its own changes and turns it into feeds.
 #![allow(missing_docs)]
+
+pub mod read;

@@ -1,0 +1,4 @@
+//! What a document says, given its bytes: no network, no clock, no database.
+
+pub mod charset;
+pub mod clean;
