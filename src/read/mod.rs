@@ -2,3 +2,5 @@
 
 pub mod charset;
 pub mod clean;
+pub mod link;
+pub mod link_header;
