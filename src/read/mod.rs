@@ -2,5 +2,6 @@
 
 pub mod charset;
 pub mod clean;
+pub mod html;
 pub mod link;
 pub mod link_header;
