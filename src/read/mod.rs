@@ -1,7 +1,8 @@
-//! What a document says, given its bytes: no network, no clock, no database.
+//! What a document says, given its bytes, whoever wrote it: no network, no clock, no database.
 
 pub mod charset;
 pub mod clean;
 pub mod html;
 pub mod link;
 pub mod link_header;
+pub mod xml;
