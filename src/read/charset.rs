@@ -10,7 +10,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFI
 use html5gum::{Token, Tokenizer};
 
 /// How far into a page its own word on the encoding is looked for, as in the HTML standard.
-const PRESCAN_BYTES: usize = 1_024;
+pub const PRESCAN_BYTES: usize = 1_024;
 
 /// The text of an HTML page.
 pub fn decode_html<'a>(bytes: &'a [u8], content_type: Option<&str>) -> Cow<'a, str> {

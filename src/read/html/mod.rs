@@ -15,7 +15,7 @@ use place::Place;
 pub use text::plain_text;
 
 /// How much of a page is read. Heads grow large with inlined styles, but not larger than this.
-const MAX_BYTES: usize = 256 * 1_024;
+pub const MAX_BYTES: usize = 256 * 1_024;
 
 /// Most links kept from one page.
 const MAX_LINKS: usize = 256;
