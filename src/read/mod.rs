@@ -1,5 +1,6 @@
 //! What a document says, given its bytes, whoever wrote it: no network, no clock, no database.
 
+pub mod about;
 pub mod charset;
 pub mod clean;
 pub mod html;
