@@ -1,4 +1,7 @@
 //! Sitebell reads what a website says about its own changes and turns it into feeds.
 #![allow(missing_docs)]
 
+pub mod change;
+pub mod moment;
+pub mod problem;
 pub mod read;

@@ -121,10 +121,12 @@ impl Place {
         if self.raw {
             // In raw text the tokenizer reports no end tag but the right one.
             self.raw = false;
+        } else if name == b"template" && self.templates > 0 {
+            // Takes a drawing left open inside the template with it.
+            self.templates -= 1;
+            self.foreign = 0;
         } else if is_foreign(name) {
             self.foreign = self.foreign.saturating_sub(1);
-        } else if self.foreign == 0 && name == b"template" {
-            self.templates = self.templates.saturating_sub(1);
         } else if matches!(name, b"body" | b"html" | b"br") {
             self.head = false;
         }

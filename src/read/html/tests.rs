@@ -134,6 +134,7 @@ fn links_in_comments_scripts_styles_templates_and_noscript_are_not_links() {
         ("<script>", "</script>"),
         ("<style>", "</style>"),
         ("<template><template></template>", "</template>"),
+        ("<template><svg>", "</template>"),
         ("<noscript>", "</noscript>"),
         ("<textarea>", "</textarea>"),
         ("<title>", "</title>"),

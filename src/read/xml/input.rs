@@ -328,7 +328,7 @@ fn illegal_character(text: &[u8]) -> Option<(usize, u32)> {
 }
 
 /// Whether a document may contain this character, written as a reference or not.
-pub(super) fn is_legal(character: char) -> bool {
+pub fn is_legal(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 

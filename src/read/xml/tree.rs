@@ -84,7 +84,16 @@ pub fn parse(source: impl Read) -> Result<Element, XmlError> {
     let mut open: Vec<Element> = Vec::new();
     let mut root = Element::default();
     loop {
-        let closed = match reader.next()? {
+        let next = match reader.next() {
+            Ok(item) => item,
+            Err(what) => {
+                return Err(XmlError {
+                    what,
+                    line: reader.line(),
+                });
+            }
+        };
+        let closed = match next {
             Item::Open(tag) => {
                 let element = Element {
                     namespace: tag.namespace().to_owned(),

@@ -1,0 +1,636 @@
+//! What can be wrong with a site, said so that its author can put it right.
+//!
+//! [`Code`] is the one list of everything that Sitebell finds fault with; `docs/problems.md` is made from it. A code
+//! never changes its name: authors search for it and programs compare it.
+//!
+//! A problem of severity *error* costs something (a document, an entry, a collection); a *warning* breaks a rule whose
+//! meaning could still be guessed; a *note* is advice.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+
+use serde::{Serialize, Serializer};
+use url::Url;
+
+/// Quotations from a document are cut here.
+const MAX_QUOTE_CHARS: usize = 120;
+
+/// How much a problem costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Advice.
+    Note,
+    /// A rule is broken, nothing is lost.
+    Warning,
+    /// Something could not be read.
+    Error,
+}
+
+/// A departure from the rules, found while reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Which one.
+    pub code: Code,
+    /// The address of the document in which it was found.
+    pub document: String,
+    /// The first line on which it was found.
+    pub line: Option<u32>,
+    /// What was found, in one sentence.
+    pub message: String,
+    /// The corrected lines; the code's own example if nothing better is known.
+    pub snippet: String,
+    /// How often it was found in this document.
+    pub count: u32,
+}
+
+impl Problem {
+    /// A problem of a whole document.
+    pub fn new(code: Code, document: &Url, message: impl Into<String>) -> Problem {
+        Problem {
+            code,
+            document: document.as_str().to_owned(),
+            line: None,
+            message: message.into(),
+            snippet: code.snippet().to_owned(),
+            count: 1,
+        }
+    }
+
+    /// The same, at a line.
+    pub fn at(mut self, line: u32) -> Problem {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same, with corrected lines made for this very place.
+    pub fn with_snippet(mut self, snippet: impl Into<String>) -> Problem {
+        self.snippet = snippet.into();
+        self
+    }
+
+    /// How much it costs.
+    pub fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+
+    /// The sentence, and how often it holds.
+    pub fn sentence(&self) -> String {
+        match self.count {
+            0 | 1 => self.message.clone(),
+            count => format!("{} ({count} times in this document)", self.message),
+        }
+    }
+
+    /// What to do about it, with the corrected lines.
+    pub fn fix(&self) -> String {
+        if self.snippet.is_empty() {
+            self.code.fix().to_owned()
+        } else {
+            format!("{}\n{}", self.code.fix(), self.snippet)
+        }
+    }
+}
+
+/// The shape that programs rely on.
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            code: &'a str,
+            severity: Severity,
+            document: &'a str,
+            line: Option<u32>,
+            count: u32,
+            message: String,
+            fix: String,
+        }
+        let shape = Shape {
+            code: self.code.name(),
+            severity: self.severity(),
+            document: &self.document,
+            line: self.line,
+            count: self.count,
+            message: self.sentence(),
+            fix: self.fix(),
+        };
+        shape.serialize(serializer)
+    }
+}
+
+/// The problems of a check. The same one in the same document is kept once and counted, so that fifty thousand bad
+/// entries are one problem.
+#[derive(Debug, Clone, Default)]
+pub struct Problems {
+    list: Vec<Problem>,
+    places: HashMap<(Code, String), usize>,
+}
+
+impl Problems {
+    /// Keeps or counts a problem.
+    pub fn add(&mut self, problem: Problem) {
+        match self.places.get(&(problem.code, problem.document.clone())) {
+            Some(&place) => {
+                self.list[place].count = self.list[place].count.saturating_add(problem.count)
+            }
+            None => {
+                self.places
+                    .insert((problem.code, problem.document.clone()), self.list.len());
+                self.list.push(problem);
+            }
+        }
+    }
+
+    /// Whether this was found in this document already: then a new message need not even be written.
+    pub fn count_again(&mut self, code: Code, document: &str) -> bool {
+        // A document has few different problems, and the newest are at the end.
+        let known = self
+            .list
+            .iter_mut()
+            .rev()
+            .find(|p| p.code == code && p.document == document);
+        if let Some(problem) = known {
+            problem.count = problem.count.saturating_add(1);
+            return true;
+        }
+        false
+    }
+
+    /// All of them, in the order in which they were found.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.list.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The worst one's severity.
+    pub fn worst(&self) -> Option<Severity> {
+        self.list.iter().map(Problem::severity).max()
+    }
+
+    /// The list itself.
+    pub fn into_vec(self) -> Vec<Problem> {
+        self.list
+    }
+}
+
+impl Extend<Problem> for Problems {
+    fn extend<T: IntoIterator<Item = Problem>>(&mut self, problems: T) {
+        for problem in problems {
+            self.add(problem);
+        }
+    }
+}
+
+/// A piece of somebody's document between quotation marks: short, on one line, and harmless on a terminal.
+pub fn quote(text: &str) -> String {
+    let mut quoted = String::from("“");
+    for (count, character) in text.trim().chars().enumerate() {
+        if count == MAX_QUOTE_CHARS {
+            quoted.push('…');
+            break;
+        }
+        if character.is_control() || is_invisible(character) {
+            let _ = write!(quoted, "{}", character.escape_unicode());
+        } else {
+            quoted.push(character);
+        }
+    }
+    quoted + "”"
+}
+
+/// Characters that change how their neighbours look, or cannot be seen.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+}
+
+macro_rules! codes {
+    ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $severity:ident, $fix:literal, $snippet:literal;)+) => {
+        /// Everything that Sitebell finds fault with.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code {
+            $($(#[doc = $meaning])+ $variant,)+
+        }
+
+        impl Code {
+            /// Every code, in the order of reading a site.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),+];
+
+            /// The name by which authors and programs know it; it never changes.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name,)+ }
+            }
+
+            /// How much it costs.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$variant => Severity::$severity,)+ }
+            }
+
+            /// What it means, for the documentation.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$variant => concat!($($meaning),+).trim_ascii(),)+ }
+            }
+
+            /// What an author does about it.
+            pub fn fix(self) -> &'static str {
+                match self { $(Code::$variant => $fix,)+ }
+            }
+
+            /// An example of how it should look; empty where lines would not help.
+            pub fn snippet(self) -> &'static str {
+                match self { $(Code::$variant => $snippet,)+ }
+            }
+        }
+    };
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+codes! {
+    /// No description of the site was found at any of the places where one may be.
+    NotFound = "not-found", Error,
+        "Publish a Source Description at /.well-known/resourcesync.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:md capability="description"/>
+  <url>
+    <loc>https://example.com/capabilitylist.xml</loc>
+    <rs:md capability="capabilitylist"/>
+    <rs:ln rel="describes" href="https://example.com/"/>
+  </url>
+</urlset>"#;
+    /// The Source Description is not at `/.well-known/resourcesync`, where readers look first.
+    NotWellKnown = "not-well-known", Warning,
+        "Serve the Source Description at /.well-known/resourcesync, or redirect from there.", "";
+    /// The server could not be reached, or stopped answering.
+    Unreachable = "unreachable", Error,
+        "Make sure that the address is right and that the server answers; it is tried again at the next check.", "";
+    /// The server answered with an error instead of the document.
+    HttpError = "http-error", Error,
+        "Upload the document to this address, or correct the link that leads here.", "";
+    /// The address may not be fetched: it is not on the public internet, or not http or https.
+    ForbiddenAddress = "forbidden-address", Error,
+        "Use a public http or https address.", "";
+    /// The document is larger than the Sitemaps limit of 50 MB.
+    TooLarge = "too-large", Error,
+        "Split the list into several and link them from an index.",
+        r#"<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>
+  <rs:md capability="changelist" from="2026-01-01"/>
+  <sitemap>
+    <loc>https://example.com/changes-2026-01.xml</loc>
+    <rs:md from="2026-01-01" until="2026-02-01"/>
+  </sitemap>
+</sitemapindex>"#;
+    /// One check reads a bounded number of documents and bytes, for a bounded time; the rest was left unread.
+    LimitReached = "limit-reached", Warning,
+        "Publish fewer or smaller documents: close old Change Lists and keep the open one small.", "";
+
+    /// The document is not XML; often it is a web page that says “not found”.
+    NotXml = "not-xml", Error,
+        "Serve the XML document itself at this address.", "";
+    /// The document ends in the middle.
+    CutOff = "cut-off", Error,
+        "Upload the whole document again; it must end with its closing tag.", "</urlset>";
+    /// The document breaks XML's own rules, so nothing in it can be relied on.
+    Malformed = "malformed-xml", Error,
+        "Correct the line; every tag needs its closing tag, every attribute its quotation marks.", "";
+    /// An ampersand stands where XML wants `&amp;`.
+    BareAmpersand = "bare-ampersand", Error,
+        "Write &amp; for every & in an address or text.", "<loc>https://example.com/page?a=1&amp;b=2</loc>";
+    /// The document has a DOCTYPE or uses entities that only a DOCTYPE could define.
+    Doctype = "doctype", Error,
+        "Remove the <!DOCTYPE …> and write characters as themselves (é, not &eacute;).", "";
+    /// A prefix such as `rs:` is used but not declared.
+    UnknownPrefix = "undeclared-prefix", Error,
+        "Declare the prefix on the root element.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">"#;
+    /// The bytes do not fit the encoding of the document, or it contains characters that XML forbids.
+    BadEncoding = "bad-encoding", Error,
+        "Save the document as UTF-8.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
+    /// The document is readable, but not in UTF-8 as the Sitemaps protocol demands.
+    NotUtf8 = "not-utf-8", Warning,
+        "Save the document as UTF-8.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
+    /// The document is nested too deeply or has too many attributes to be a list of pages.
+    TooComplex = "too-complex", Error,
+        "Keep to the elements of ResourceSync.", "";
+    /// The root element is not in the Sitemaps namespace.
+    WrongNamespace = "wrong-namespace", Error,
+        "Write the namespace exactly like this.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">"#;
+    /// `md` and `ln` are not in the ResourceSync namespace.
+    WrongRsNamespace = "wrong-rs-namespace", Error,
+        "Write the namespace exactly like this.", r#"xmlns:rs="http://www.openarchives.org/rs/terms/""#;
+    /// The root element is neither `urlset` nor `sitemapindex`.
+    WrongRoot = "wrong-root", Error,
+        "Use <urlset> for a list and <sitemapindex> for an index.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">"#;
+    /// The root element has no `rs:md` with a `capability`, so the document does not say what it is.
+    NoCapability = "no-capability", Error,
+        "Say what the document is, directly below the root element.", r#"<rs:md capability="changelist" from="2026-01-01"/>"#;
+    /// The document is of another kind than the link that leads to it promises.
+    WrongCapability = "wrong-capability", Error,
+        "Correct the link, or the capability of the document.", "";
+    /// The document has more than 50,000 entries.
+    TooManyEntries = "too-many-entries", Error,
+        "Split the list into several and link them from an index.",
+        r#"<sitemap>
+  <loc>https://example.com/changes-2026-01.xml</loc>
+  <rs:md from="2026-01-01" until="2026-02-01"/>
+</sitemap>"#;
+
+    /// The Source Description lists no Capability List, so there is nothing to follow.
+    NoCollections = "no-collections", Error,
+        "List at least one Capability List.",
+        r#"<url>
+  <loc>https://example.com/capabilitylist.xml</loc>
+  <rs:md capability="capabilitylist"/>
+  <rs:ln rel="describes" href="https://example.com/"/>
+</url>"#;
+    /// An entry of a Source Description or Capability List does not say what it leads to.
+    EntryWithoutCapability = "entry-without-capability", Warning,
+        "Give the entry its capability.", r#"<rs:md capability="capabilitylist"/>"#;
+    /// An entry leads to something that does not belong in this document; it was passed over.
+    UnexpectedEntry = "unexpected-entry", Warning,
+        "List only Capability Lists in a Source Description.", r#"<rs:md capability="capabilitylist"/>"#;
+    /// An entry of the Source Description does not say which collection its Capability List describes.
+    NoDescribesInDescription = "no-describes-in-description", Warning,
+        "Name the collection's own address in the entry.", r#"<rs:ln rel="describes" href="https://example.com/my-shrine/"/>"#;
+    /// There is no link to information about the site or collection, such as its title and author.
+    NoDescribedby = "no-describedby", Note,
+        "Link a document with the title and the author.", r#"<rs:ln rel="describedby" href="https://example.com/about.xml"/>"#;
+    /// The document that describes the site or collection could not be used.
+    MetadataUnreadable = "metadata-unreadable", Warning,
+        "Publish RDF/XML, Atom, JSON-LD or HTML with a title at this address.",
+        r#"<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dcterms="http://purl.org/dc/terms/">
+  <rdf:Description rdf:about="https://example.com/my-shrine/">
+    <dcterms:title>My Shrine</dcterms:title>
+    <dcterms:creator>Me</dcterms:creator>
+  </rdf:Description>
+</rdf:RDF>"#;
+
+    /// The document has no `up` link.
+    NoUp = "no-up", Warning,
+        "Link the document one level higher: a Capability List the Source Description, a Change List the Capability List.",
+        r#"<rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>"#;
+    /// The `up` link leads to another document than the one that led here.
+    UpMismatch = "up-mismatch", Warning,
+        "Let `up` name the document that lists this one.", r#"<rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>"#;
+    /// The Capability List does not say which collection it describes, so its feed has no identity of its own.
+    NoDescribes = "no-describes", Error,
+        "Name the collection's own address, directly below the root element.",
+        r#"<rs:ln rel="describes" href="https://example.com/my-shrine/"/>"#;
+    /// The Source Description and the Capability List name different collections; the Capability List is believed.
+    DescribesConflict = "describes-conflict", Warning,
+        "Use the same address in both documents.", r#"<rs:ln rel="describes" href="https://example.com/my-shrine/"/>"#;
+    /// Two Capability Lists claim to describe the same collection; they are kept apart by their own addresses.
+    DuplicateCollection = "duplicate-collection", Warning,
+        "Give each collection its own address.", r#"<rs:ln rel="describes" href="https://example.com/my-other-shrine/"/>"#;
+    /// The site describes a collection at another site; this is shown as a claim and never replaces that site's own word.
+    ForeignCollection = "foreign-collection", Warning,
+        "Describe collections below the site's own address.", r#"<rs:ln rel="describes" href="https://example.com/my-shrine/"/>"#;
+    /// The Capability List has no Change List, so no changes can be told.
+    NoChangeList = "no-change-list", Error,
+        "Add the Change List to the Capability List.",
+        r#"<url>
+  <loc>https://example.com/changelist.xml</loc>
+  <rs:md capability="changelist"/>
+</url>"#;
+    /// The Capability List has several Change Lists where exactly one is allowed; all of them are read.
+    SeveralChangeLists = "several-change-lists", Warning,
+        "Link one Change List Index instead.",
+        r#"<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>
+  <rs:md capability="changelist" from="2026-01-01"/>
+  <sitemap>
+    <loc>https://example.com/changes-1.xml</loc>
+    <rs:md from="2026-01-01" until="2026-02-01"/>
+  </sitemap>
+  <sitemap>
+    <loc>https://example.com/changes-2.xml</loc>
+    <rs:md from="2026-02-01"/>
+  </sitemap>
+</sitemapindex>"#;
+
+    /// The Change List does not say since when it holds all changes, so missing ones cannot be noticed.
+    NoFrom = "no-from", Warning,
+        "Add `from` to the root's rs:md.", r#"<rs:md capability="changelist" from="2026-01-01"/>"#;
+    /// `from` or `until` is not a W3C datetime; it was not used.
+    BadSpan = "bad-span", Warning,
+        "Write a date, or a date with a time and a time zone.", r#"<rs:md capability="changelist" from="2026-01-01T00:00:00Z"/>"#;
+    /// `until` is earlier than `from`; neither was used.
+    UntilBeforeFrom = "until-before-from", Warning,
+        "Let `until` be the later one.", r#"<rs:md capability="changelist" from="2026-01-01" until="2026-02-01"/>"#;
+    /// An entry has no `rs:md`, so it does not tell a change; it was ignored.
+    NoMetadata = "no-metadata", Error,
+        "Say what happened to the page, and when.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry has several `rs:md`; they were read as one.
+    RepeatedMetadata = "repeated-metadata", Warning,
+        "Put all attributes into one rs:md.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z" type="text/html"/>"#;
+    /// An entry has several `rs:md` that contradict each other; it was ignored.
+    ConflictingMetadata = "conflicting-metadata", Error,
+        "Write one entry for each change.",
+        r#"<url>
+  <loc>https://example.com/my-shrine/page.html</loc>
+  <rs:md change="created" datetime="2026-01-30T12:00:00Z"/>
+</url>
+<url>
+  <loc>https://example.com/my-shrine/page.html</loc>
+  <rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>
+</url>"#;
+    /// An entry does not say what kind of change it is; it was ignored.
+    NoChange = "no-change", Error,
+        "Add `change` (created, updated or deleted), without a prefix.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry's `change` is none of created, updated and deleted; it was ignored.
+    UnknownChange = "unknown-change", Error,
+        "Use created, updated or deleted; a page that moved is deleted in one place and created in the other.",
+        r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry does not say when the change was made; it was ignored.
+    NoDatetime = "no-datetime", Error,
+        "Add `datetime` to the rs:md of every entry. Readers of this site can also ask for lastmod to be used (--accept-lastmod).",
+        r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry's time is not a W3C datetime; it was ignored.
+    BadDatetime = "bad-datetime", Error,
+        "Write a date, or a date with a time and a time zone.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry's time has 60 seconds; it was read as 59.
+    LeapSecond = "leap-second", Warning,
+        "Use seconds from 00 to 59.", r#"<rs:md change="updated" datetime="2026-12-31T23:59:59Z"/>"#;
+    /// Entries have no `datetime`, and their `lastmod` was used because the reader was asked to.
+    LastmodAccepted = "lastmod-accepted", Note,
+        "Add `datetime` to the rs:md of every entry, so that all readers can use the list.",
+        r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry has no `loc`, or an empty one; it was ignored.
+    NoLoc = "no-loc", Error,
+        "Give the address of the page.", "<loc>https://example.com/my-shrine/page.html</loc>";
+    /// An entry has more than one `loc`; it was ignored.
+    SeveralLocs = "several-locs", Error,
+        "Write one entry for each page.", "<loc>https://example.com/my-shrine/page.html</loc>";
+    /// An entry's address is not one that can be used; it was ignored.
+    BadLoc = "bad-loc", Error,
+        "Use an http or https address of at most 2,048 characters, without a name or password in it.",
+        "<loc>https://example.com/my-shrine/page.html</loc>";
+    /// An address is relative, which ResourceSync does not allow; it was completed with the document's own address.
+    RelativeLoc = "relative-loc", Warning,
+        "Write the whole address.", "<loc>https://example.com/my-shrine/page.html</loc>";
+    /// A link has no usable address; the link was ignored.
+    BadLink = "bad-link", Warning,
+        "Give the link an http or https address.", r#"<rs:ln rel="describes" href="https://example.com/my-shrine/"/>"#;
+    /// A change lies outside the time that its Change List says it covers.
+    OutsideSpan = "outside-span", Warning,
+        "Let `from` and `until` embrace all changes of the list.", r#"<rs:md capability="changelist" from="2026-01-01"/>"#;
+    /// A change is dated in the future; it is announced now, once.
+    FutureDatetime = "future-datetime", Warning,
+        "Use the time of the change, and check the clock and the time zone.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// The entries are not in the order of their time, oldest first.
+    NotOldestFirst = "not-oldest-first", Warning,
+        "Add new entries at the end of the list.", "";
+    /// Pages of the list are on another site.
+    OffSitePages = "off-site-pages", Note,
+        "List pages of the site itself; another site can publish its own list.", "";
+    /// A Change List is large and not part of an index, so every reader loads the whole history each time.
+    LargeChangeList = "large-change-list", Note,
+        "Close old lists and link them from a Change List Index.",
+        r#"<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>
+  <rs:md capability="changelist" from="2025-01-01"/>
+  <sitemap>
+    <loc>https://example.com/changes-2025.xml</loc>
+    <rs:md from="2025-01-01" until="2026-01-01"/>
+  </sitemap>
+  <sitemap>
+    <loc>https://example.com/changes.xml</loc>
+    <rs:md from="2026-01-01"/>
+  </sitemap>
+</sitemapindex>"#;
+
+    /// An entry of a Change List Index does not say which time its list covers, so it must be read each time.
+    IndexEntryWithoutFrom = "index-entry-without-from", Warning,
+        "Give every list of the index its time span.", r#"<rs:md from="2026-01-01" until="2026-02-01"/>"#;
+    /// The index calls a list closed that says it is open, or the other way round.
+    IndexUntilMismatch = "index-until-mismatch", Warning,
+        "Use the same `until` in the index and in the list, or in neither of them while the list is open.",
+        r#"<rs:md from="2026-01-01" until="2026-02-01"/>"#;
+    /// An index lists another index, which ResourceSync does not allow; the inner one was not read.
+    NestedIndex = "nested-index", Error,
+        "List the Change Lists themselves in one index.",
+        r#"<sitemap>
+  <loc>https://example.com/changes-2026-01.xml</loc>
+  <rs:md from="2026-01-01" until="2026-02-01"/>
+</sitemap>"#;
+    /// An index is written as a `urlset`; it was read as an index.
+    IndexAsUrlset = "index-as-urlset", Warning,
+        "Use <sitemapindex> and <sitemap> for an index.",
+        r#"<sitemap>
+  <loc>https://example.com/changes-2026-01.xml</loc>
+  <rs:md from="2026-01-01" until="2026-02-01"/>
+</sitemap>"#;
+
+    /// The well-known address answers with a Capability List, as before ResourceSync 1.0.
+    OldRoot = "old-root", Warning,
+        "Publish a Source Description that lists the Capability List.",
+        r#"<url>
+  <loc>https://example.com/capabilitylist.xml</loc>
+  <rs:md capability="capabilitylist"/>
+  <rs:ln rel="describes" href="https://example.com/"/>
+</url>"#;
+    /// The link upwards is called `resourcesync`, as before ResourceSync 1.0.
+    OldUp = "old-up", Warning,
+        "Call the link `up`.", r#"<rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>"#;
+    /// The root has `modified`, as before ResourceSync 1.0, and not `from` or `at`.
+    OldModified = "old-modified", Warning,
+        "Use `from` in a Change List and `at` in a Resource List.", r#"<rs:md capability="changelist" from="2026-01-01"/>"#;
+    /// The capability is spelled as in a draft of ResourceSync.
+    OldCapability = "old-capability", Warning,
+        "Use the names of ResourceSync 1.1: description, capabilitylist, changelist, resourcelist.", r#"<rs:md capability="changelist" from="2026-01-01"/>"#;
+}
+
+/// `docs/problems.md`.
+pub fn documentation() -> String {
+    let mut page = String::from(
+        "# Problems\n\nWhat `sitebell check` and the report for authors may say about a site. \
+         This page is made from `src/problem.rs`.\n\n\
+         An **error** costs something: a document, an entry or a collection could not be used. \
+         A **warning** breaks a rule whose meaning could still be guessed. A **note** is advice.\n",
+    );
+    for code in Code::ALL {
+        let severity = format!("{:?}", code.severity()).to_lowercase();
+        let _ = write!(
+            page,
+            "\n## `{code}`\n\n*{severity}.* {}\n\n{}\n",
+            code.meaning(),
+            code.fix()
+        );
+        if !code.snippet().is_empty() {
+            let _ = write!(page, "\n```xml\n{}\n```\n", code.snippet());
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_has_a_name_of_its_own_a_meaning_and_a_fix() {
+        let names: HashSet<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert!(
+                code.name()
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            );
+            assert!(
+                code.meaning().ends_with('.') && code.fix().ends_with(['.', ')']),
+                "{code}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_documentation_lists_every_code_as_the_source_has_it() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/problems.md");
+        if std::env::var_os("SITEBELL_WRITE_DOCS").is_some() {
+            std::fs::write(path, documentation()).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == documentation(),
+            "run SITEBELL_WRITE_DOCS=1 cargo test documentation"
+        );
+    }
+
+    #[test]
+    fn the_same_problem_in_one_document_is_counted_not_repeated() {
+        let (a, b) = (
+            "https://a.example/".parse().unwrap(),
+            "https://b.example/".parse().unwrap(),
+        );
+        let mut problems = Problems::default();
+        problems.add(Problem::new(Code::NoDatetime, &a, "first").at(3));
+        problems.add(Problem::new(Code::NoDatetime, &a, "second").at(9));
+        problems.add(Problem::new(Code::NoDatetime, &b, "elsewhere").at(1));
+        assert!(problems.count_again(Code::NoDatetime, a.as_str()));
+        assert!(!problems.count_again(Code::NoLoc, a.as_str()));
+        let list = problems.into_vec();
+        assert_eq!(list.len(), 2);
+        assert_eq!(
+            (list[0].count, list[0].line, list[0].message.as_str()),
+            (3, Some(3), "first")
+        );
+    }
+
+    #[test]
+    fn a_quotation_cannot_move_the_cursor_or_turn_the_text() {
+        assert_eq!(quote(" a\u{9b}31m\u{202e}b\n"), "“a\\u{9b}31m\\u{202e}b”");
+        assert!(quote(&"x".repeat(1000)).chars().count() < 130);
+    }
+}

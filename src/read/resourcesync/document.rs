@@ -1,0 +1,175 @@
+//! The grammar of ResourceSync as types: what a document is, before anybody asks what it means.
+
+use crate::change::{ChangeKind, Details, Link};
+use crate::moment::Moment;
+
+/// The namespace of `urlset`, `sitemapindex` and what is in them.
+pub const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+/// The namespace of `md` and `ln`.
+pub const RS: &str = "http://www.openarchives.org/rs/terms/";
+
+/// What kind of document something is, or leads to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Capability {
+    /// A Source Description: which collections a site has.
+    #[default]
+    Description,
+    /// A Capability List: one collection.
+    CapabilityList,
+    /// A Change List: what happened to its pages.
+    ChangeList,
+    /// A Resource List: which pages it has.
+    ResourceList,
+    /// Change Lists that are kept for the record.
+    ChangeListArchive,
+    /// A channel on which changes are pushed.
+    ChangeNotification,
+    /// Any other, as it is written.
+    Other(String),
+}
+
+impl Capability {
+    /// Reads a `capability`, and says whether it was spelled as in a draft of ResourceSync.
+    pub fn parse(text: &str) -> (Capability, bool) {
+        let capability = match text {
+            "description" => Capability::Description,
+            "capabilitylist" => Capability::CapabilityList,
+            "changelist" => Capability::ChangeList,
+            "resourcelist" => Capability::ResourceList,
+            "changelist-archive" => Capability::ChangeListArchive,
+            "change-notification" => Capability::ChangeNotification,
+            _ => {
+                return match text.to_ascii_lowercase().as_str() {
+                    // 0.9 called the Source Description so.
+                    "resourcesync" | "description" => (Capability::Description, true),
+                    "capabilitylist" => (Capability::CapabilityList, true),
+                    // DSpace calls an index so; the root element says as much.
+                    "changelist" | "changelistindex" => (Capability::ChangeList, true),
+                    "resourcelist" | "resourcelistindex" => (Capability::ResourceList, true),
+                    _ => (Capability::Other(text.to_owned()), false),
+                };
+            }
+        };
+        (capability, false)
+    }
+
+    /// Its name in ResourceSync 1.1.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Capability::Description => "description",
+            Capability::CapabilityList => "capabilitylist",
+            Capability::ChangeList => "changelist",
+            Capability::ResourceList => "resourcelist",
+            Capability::ChangeListArchive => "changelist-archive",
+            Capability::ChangeNotification => "change-notification",
+            Capability::Other(name) => name,
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(&self) -> &str {
+        match self {
+            Capability::Description => "Source Description",
+            Capability::CapabilityList => "Capability List",
+            Capability::ChangeList => "Change List",
+            Capability::ResourceList => "Resource List",
+            Capability::ChangeListArchive => "Change List Archive",
+            Capability::ChangeNotification => "Change Notification channel",
+            Capability::Other(name) => name,
+        }
+    }
+}
+
+/// One document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// Its kind.
+    pub capability: Capability,
+    /// Whether it is an index of documents of that kind.
+    pub is_index: bool,
+    /// All changes since then are inside.
+    pub from: Option<Moment>,
+    /// And up to then: the document is closed.
+    pub until: Option<Moment>,
+    /// When the taking of a snapshot began.
+    pub at: Option<Moment>,
+    /// And when it ended.
+    pub completed: Option<Moment>,
+    /// Links of the document itself.
+    pub links: Vec<Link>,
+    /// Its entries. A reader hands on the changes and pages of long lists instead of collecting them here.
+    pub entries: Vec<Entry>,
+}
+
+/// One `url` or `sitemap`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The address of the page or document, as [`url::Url`] writes it.
+    pub loc: String,
+    /// When the page or document was last modified.
+    pub lastmod: Option<Moment>,
+    /// The kind of document that it leads to.
+    pub capability: Option<Capability>,
+    /// What happened to the page.
+    pub change: Option<ChangeKind>,
+    /// When that happened.
+    pub datetime: Option<Moment>,
+    /// The time that a listed document covers.
+    pub from: Option<Moment>,
+    /// The end of that time, if the listed document is closed.
+    pub until: Option<Moment>,
+    /// When the taking of a listed snapshot began.
+    pub at: Option<Moment>,
+    /// And when it ended.
+    pub completed: Option<Moment>,
+    /// The place of a page in a dump.
+    pub path: Option<String>,
+    /// What else is said about the page or document, links included.
+    pub details: Details,
+    /// The line on which the entry begins; 0 where there is none.
+    pub line: u32,
+}
+
+impl Document {
+    /// Where the document's first link with this relation leads.
+    pub fn link(&self, rel: &str) -> Option<&str> {
+        link(&self.links, rel)
+    }
+
+    /// What it is called: "Change List Index".
+    pub fn title(&self) -> String {
+        let index = if self.is_index { " Index" } else { "" };
+        format!("{}{index}", self.capability.title())
+    }
+}
+
+impl Entry {
+    /// Where the entry's first link with this relation leads.
+    pub fn link(&self, rel: &str) -> Option<&str> {
+        link(&self.details.links, rel)
+    }
+
+    /// Makes it as good as new, keeping its memory.
+    pub(super) fn clear(&mut self) {
+        let mut loc = std::mem::take(&mut self.loc);
+        let mut links = std::mem::take(&mut self.details.links);
+        loc.clear();
+        links.clear();
+        *self = Entry {
+            loc,
+            details: Details {
+                links,
+                ..Details::default()
+            },
+            ..Entry::default()
+        };
+    }
+}
+
+/// Links rank by `pri`, where the lower number wins and none counts as the last.
+fn link<'a>(links: &'a [Link], rel: &str) -> Option<&'a str> {
+    let matching = links.iter().filter(|link| link.rel == rel);
+    matching
+        .min_by_key(|link| link.pri.unwrap_or(999_999))
+        .map(|link| link.href.as_str())
+}

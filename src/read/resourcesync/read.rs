@@ -1,0 +1,842 @@
+//! Bytes to [`Document`], while they arrive.
+//!
+//! A fault of XML or of the root element costs the document; a fault of an entry costs that entry. Elements and
+//! attributes may come in any order, with any prefix. Changes and pages are handed on one by one and not collected: the
+//! caller keeps what is new to it, and throws it away if the document turns out to be broken.
+
+use std::io::Read;
+
+use url::Url;
+
+use super::document::{Capability, Document, Entry, RS, SITEMAP};
+use crate::change::{ChangeKind, Link};
+use crate::moment::{Moment, MomentError};
+use crate::problem::{Code, Problem, Problems, quote};
+use crate::read::address;
+use crate::read::xml::{InputError, Item, Tag, XmlFault, XmlReader};
+
+/// The limit of the Sitemaps protocol.
+pub const MAX_ENTRIES: usize = 50_000;
+/// Text that is longer cannot be an address or a datetime.
+const MAX_TEXT_BYTES: usize = 16 * 1024;
+/// Links of one entry, or of the document itself.
+const MAX_LINKS: usize = 64;
+
+/// How strictly to read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadingRules {
+    /// Takes `lastmod` for the time of a change that has no `datetime`, as ResourceSync 1.0 meant it.
+    pub accept_lastmod: bool,
+}
+
+/// A document and how the reading went.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// The document, without the entries that were handed on.
+    pub document: Document,
+    /// How many changes or pages were handed on.
+    pub handed_on: usize,
+    /// How many entries were ignored.
+    pub ignored: usize,
+    /// Whether the changes came newest first.
+    pub newest_first: bool,
+    /// The line of the root element.
+    pub line: u32,
+}
+
+/// Reads a document from its first byte to its last.
+///
+/// `url` is where it came from, after redirects. Every change of a Change List and every page of a Resource List goes
+/// to `each`; all other entries are in the result.
+pub fn read(
+    source: impl Read,
+    url: &Url,
+    rules: ReadingRules,
+    problems: &mut Problems,
+    each: &mut dyn FnMut(&Entry),
+) -> Result<Reading, Problem> {
+    let mut xml = XmlReader::new(source);
+    let mut parser = Parser::new(url, rules, problems, each);
+    loop {
+        let step = match xml.next() {
+            Ok(Item::Open(tag)) => parser.open(&tag),
+            Ok(Item::Close) => Ok(parser.close()),
+            Ok(Item::Text(text)) => {
+                parser.text(text);
+                Ok(Need::Nothing)
+            }
+            Ok(Item::Skipped) => Ok(Need::Nothing),
+            Ok(Item::End) => break,
+            Err(fault) => return Err(broken(fault, url).at(xml.line())),
+        };
+        match step {
+            Ok(Need::Nothing) => {}
+            Ok(Need::Line) => parser.begin(xml.line()),
+            Ok(Need::Finish) => parser.finish_entry(),
+            Ok(Need::LineAndFinish) => {
+                parser.begin(xml.line());
+                parser.finish_entry();
+            }
+            Err(refusal) => return Err(refusal.problem(url).at(xml.line())),
+        }
+    }
+    if let Some(encoding) = xml.foreign_encoding() {
+        let message = format!("the document is in {encoding}, not in UTF-8");
+        parser
+            .problems
+            .add(Problem::new(Code::NotUtf8, url, message).at(1));
+    }
+    parser.finish()
+}
+
+/// What the parser asks of the loop after a step.
+enum Need {
+    Nothing,
+    /// The line of an element that was just opened.
+    Line,
+    /// An entry is complete.
+    Finish,
+    /// Both at once: an entry without content.
+    LineAndFinish,
+}
+
+/// Why the document itself is refused.
+enum Refusal {
+    Namespace(String),
+    RsNamespace(String),
+    Root(String),
+    TwoKinds(String, String),
+    TooManyEntries,
+}
+
+impl Refusal {
+    fn problem(self, url: &Url) -> Problem {
+        match self {
+            Refusal::Namespace(found) if found.is_empty() => Problem::new(
+                Code::WrongNamespace,
+                url,
+                "the root element has no namespace",
+            ),
+            Refusal::Namespace(found) => Problem::new(
+                Code::WrongNamespace,
+                url,
+                format!(
+                    "the root element is in the namespace {}, not {SITEMAP}",
+                    quote(&found)
+                ),
+            ),
+            Refusal::RsNamespace(found) => Problem::new(
+                Code::WrongRsNamespace,
+                url,
+                format!("md and ln are in the namespace {}, not {RS}", quote(&found)),
+            ),
+            Refusal::Root(found) if found.eq_ignore_ascii_case("html") => Problem::new(
+                Code::NotXml,
+                url,
+                "this is a web page, not a ResourceSync document",
+            ),
+            Refusal::Root(found) => Problem::new(
+                Code::WrongRoot,
+                url,
+                format!(
+                    "the root element is <{}>, not <urlset> or <sitemapindex>",
+                    shorten(&found)
+                ),
+            ),
+            Refusal::TwoKinds(one, other) => Problem::new(
+                Code::WrongCapability,
+                url,
+                format!(
+                    "the document calls itself both {} and {}",
+                    quote(&one),
+                    quote(&other)
+                ),
+            ),
+            Refusal::TooManyEntries => Problem::new(
+                Code::TooManyEntries,
+                url,
+                format!("the document has more than {MAX_ENTRIES} entries"),
+            ),
+        }
+    }
+}
+
+/// A fault of XML as a problem of the document.
+fn broken(fault: XmlFault, url: &Url) -> Problem {
+    let code = match &fault {
+        XmlFault::Empty | XmlFault::NotXml => Code::NotXml,
+        XmlFault::CutOff(_) | XmlFault::Io(_) => Code::CutOff,
+        XmlFault::BareAmpersand => Code::BareAmpersand,
+        XmlFault::UnknownEntity(_) | XmlFault::Doctype => Code::Doctype,
+        XmlFault::UnknownPrefix(_) => Code::UnknownPrefix,
+        XmlFault::AfterTheEnd | XmlFault::Malformed(_) => Code::Malformed,
+        XmlFault::TooMuch(_) | XmlFault::Input(InputError::EventTooLong) => Code::TooComplex,
+        XmlFault::Input(_) => Code::BadEncoding,
+    };
+    Problem::new(code, url, fault.to_string())
+}
+
+/// An entry while it is read.
+#[derive(Default, Clone)]
+struct Draft {
+    entry: Entry,
+    locs: u8,
+    metadata: u8,
+    conflict: Option<&'static str>,
+    bad_change: Option<String>,
+    bad_datetime: Option<(String, MomentError)>,
+    bad_span: Option<(&'static str, String)>,
+    leap_second: bool,
+    prefixed_change: bool,
+    lastmod: String,
+}
+
+impl Draft {
+    fn clear(&mut self) {
+        self.entry.clear();
+        self.lastmod.clear();
+        (self.locs, self.metadata, self.conflict) = (0, 0, None);
+        (self.bad_change, self.bad_datetime, self.bad_span) = (None, None, None);
+        (self.leap_second, self.prefixed_change) = (false, false);
+    }
+}
+
+/// Which text is being collected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collecting {
+    Nothing,
+    Loc,
+    Lastmod,
+}
+
+struct Parser<'a> {
+    url: &'a Url,
+    rules: ReadingRules,
+    problems: &'a mut Problems,
+    each: &'a mut dyn FnMut(&Entry),
+    depth: usize,
+    in_entry: bool,
+    collecting: Collecting,
+    draft: Draft,
+    /// Entries that came before the root said what kind of document this is.
+    waiting: Vec<Draft>,
+    entries: usize,
+    has_capability: bool,
+    old_modified: bool,
+    foreign_metadata: Option<String>,
+    last: Option<Moment>,
+    ascents: usize,
+    descents: usize,
+    reading: Reading,
+}
+
+impl<'a> Parser<'a> {
+    fn new(
+        url: &'a Url,
+        rules: ReadingRules,
+        problems: &'a mut Problems,
+        each: &'a mut dyn FnMut(&Entry),
+    ) -> Self {
+        Parser {
+            url,
+            rules,
+            problems,
+            each,
+            depth: 0,
+            in_entry: false,
+            collecting: Collecting::Nothing,
+            draft: Draft::default(),
+            waiting: Vec::new(),
+            entries: 0,
+            has_capability: false,
+            old_modified: false,
+            foreign_metadata: None,
+            last: None,
+            ascents: 0,
+            descents: 0,
+            reading: Reading::default(),
+        }
+    }
+
+    fn open(&mut self, tag: &Tag<'_>) -> Result<Need, Refusal> {
+        let depth = self.depth + 1;
+        if !tag.is_empty() {
+            self.depth = depth;
+        }
+        let sitemap = tag.namespace() == SITEMAP;
+        let rs = !sitemap && tag.namespace() == RS;
+        match (depth, tag.name()) {
+            (1, name) => return self.open_root(tag.namespace(), name, tag.is_empty()),
+            (2, "url" | "sitemap") if sitemap => {
+                self.entries += 1;
+                if self.entries > MAX_ENTRIES {
+                    return Err(Refusal::TooManyEntries);
+                }
+                self.draft.clear();
+                self.in_entry = true;
+                return Ok(if tag.is_empty() {
+                    Need::Finish
+                } else {
+                    Need::Line
+                });
+            }
+            (2, "md") if rs => self.root_metadata(tag)?,
+            (2, "ln") if rs => {
+                if self.reading.document.links.len() < MAX_LINKS
+                    && let Some(link) = read_link(tag, self.url, self.problems)
+                {
+                    self.reading.document.links.push(link);
+                }
+            }
+            (3, "loc") if sitemap && self.in_entry => {
+                self.draft.locs = self.draft.locs.saturating_add(1);
+                if self.draft.locs == 1 && !tag.is_empty() {
+                    self.collecting = Collecting::Loc;
+                }
+            }
+            (3, "lastmod") if sitemap && self.in_entry => {
+                self.draft.lastmod.clear();
+                if !tag.is_empty() {
+                    self.collecting = Collecting::Lastmod;
+                }
+            }
+            (3, "md") if rs && self.in_entry => self.entry_metadata(tag),
+            (3, "ln") if rs && self.in_entry => {
+                if self.draft.entry.details.links.len() < MAX_LINKS
+                    && let Some(link) = read_link(tag, self.url, self.problems)
+                {
+                    self.draft.entry.details.links.push(link);
+                }
+            }
+            (2, "md" | "ln") if self.foreign_metadata.is_none() => {
+                self.foreign_metadata = Some(tag.namespace().to_owned());
+            }
+            _ => {}
+        }
+        Ok(Need::Nothing)
+    }
+
+    fn open_root(&mut self, namespace: &str, name: &str, empty: bool) -> Result<Need, Refusal> {
+        if name.eq_ignore_ascii_case("html") {
+            return Err(Refusal::Root(name.to_owned()));
+        }
+        let is_index = match name {
+            "urlset" => false,
+            "sitemapindex" => true,
+            other => return Err(Refusal::Root(other.to_owned())),
+        };
+        if namespace != SITEMAP {
+            return Err(Refusal::Namespace(namespace.to_owned()));
+        }
+        self.reading.document.is_index = is_index;
+        Ok(if empty { Need::Nothing } else { Need::Line })
+    }
+
+    /// Notes the line of the element that was just opened.
+    fn begin(&mut self, line: u32) {
+        if self.in_entry {
+            self.draft.entry.line = line;
+        } else {
+            self.reading.line = line;
+        }
+    }
+
+    fn close(&mut self) -> Need {
+        let depth = self.depth;
+        self.depth -= 1;
+        match depth {
+            3 => self.collecting = Collecting::Nothing,
+            2 if self.in_entry => return Need::Finish,
+            _ => {}
+        }
+        Need::Nothing
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.depth != 3 {
+            return;
+        }
+        let target = match self.collecting {
+            Collecting::Nothing => return,
+            Collecting::Loc => &mut self.draft.entry.loc,
+            Collecting::Lastmod => &mut self.draft.lastmod,
+        };
+        if target.len() + text.len() <= MAX_TEXT_BYTES {
+            target.push_str(text);
+        }
+    }
+
+    fn root_metadata(&mut self, tag: &Tag<'_>) -> Result<(), Refusal> {
+        let document = &mut self.reading.document;
+        let mut capability = None;
+        for (name, value) in tag.plain_attributes() {
+            let target = match name {
+                "capability" => {
+                    capability = Some(value.trim());
+                    continue;
+                }
+                "modified" => {
+                    self.old_modified = true;
+                    continue;
+                }
+                "from" => &mut document.from,
+                "until" => &mut document.until,
+                "at" => &mut document.at,
+                "completed" => &mut document.completed,
+                _ => continue,
+            };
+            match read_moment(value) {
+                Ok((moment, _)) => *target = Some(moment),
+                Err(error) => {
+                    let message = format!("{name} is {}: {error}", quote(value));
+                    self.problems
+                        .add(Problem::new(Code::BadSpan, self.url, message));
+                }
+            }
+        }
+        let Some(text) = capability else {
+            return Ok(());
+        };
+        let (capability, old) = Capability::parse(text);
+        if self.has_capability && capability != document.capability {
+            return Err(Refusal::TwoKinds(
+                document.capability.as_str().to_owned(),
+                text.to_owned(),
+            ));
+        }
+        if old {
+            let message = format!(
+                "the capability is written {}; today it is {}",
+                quote(text),
+                capability.as_str()
+            );
+            self.problems
+                .add(Problem::new(Code::OldCapability, self.url, message));
+        }
+        document.capability = capability;
+        self.has_capability = true;
+        Ok(())
+    }
+
+    fn entry_metadata(&mut self, tag: &Tag<'_>) {
+        let draft = &mut self.draft;
+        draft.metadata = draft.metadata.saturating_add(1);
+        let entry = &mut draft.entry;
+        for (name, value) in tag.plain_attributes() {
+            let conflict = match name {
+                "change" => match ChangeKind::parse(value.trim()) {
+                    Some(kind) => set(&mut entry.change, kind),
+                    None => set(&mut draft.bad_change, value.to_owned()),
+                },
+                "datetime" => match read_moment(value) {
+                    Ok((moment, leap)) => {
+                        draft.leap_second |= leap;
+                        set(&mut entry.datetime, moment)
+                    }
+                    Err(error) => set(&mut draft.bad_datetime, (value.to_owned(), error)),
+                },
+                "capability" => set(&mut entry.capability, Capability::parse(value.trim()).0),
+                "length" => value
+                    .trim()
+                    .parse()
+                    .is_ok_and(|length| set(&mut entry.details.length, length)),
+                "type" => set(&mut entry.details.media_type, value.trim().to_owned()),
+                "encoding" => set(&mut entry.details.encoding, value.trim().to_owned()),
+                "hash" => set(&mut entry.details.hash, value.trim().to_owned()),
+                "path" => set(&mut entry.path, value.trim().to_owned()),
+                "from" | "until" | "at" | "completed" => {
+                    let (name, target) = match name {
+                        "from" => ("from", &mut entry.from),
+                        "until" => ("until", &mut entry.until),
+                        "at" => ("at", &mut entry.at),
+                        _ => ("completed", &mut entry.completed),
+                    };
+                    match read_moment(value) {
+                        Ok((moment, _)) => set(target, moment),
+                        Err(_) => set(&mut draft.bad_span, (name, value.to_owned())),
+                    }
+                }
+                _ => false,
+            };
+            if conflict {
+                draft.conflict = Some(match name {
+                    "change" => "change",
+                    "datetime" => "datetime",
+                    _ => "its attributes",
+                });
+            }
+        }
+        if entry.change.is_none() {
+            draft.prefixed_change |= tag
+                .attributes()
+                .any(|(namespace, name, _)| namespace == RS && name == "change");
+        }
+    }
+
+    /// Takes the entry that was just closed.
+    fn finish_entry(&mut self) {
+        self.in_entry = false;
+        self.collecting = Collecting::Nothing;
+        if self.has_capability {
+            let mut draft = std::mem::take(&mut self.draft);
+            self.take(&mut draft);
+            self.draft = draft;
+        } else {
+            self.waiting.push(std::mem::take(&mut self.draft));
+        }
+    }
+
+    fn finish(mut self) -> Result<Reading, Problem> {
+        if !self.has_capability {
+            let line = self.reading.line.max(1);
+            let problem = match self.foreign_metadata.take() {
+                Some(namespace) => Refusal::RsNamespace(namespace).problem(self.url),
+                None => Problem::new(
+                    Code::NoCapability,
+                    self.url,
+                    "the document does not say what it is: it has no rs:md with a capability",
+                ),
+            };
+            return Err(problem.at(line));
+        }
+        for mut draft in std::mem::take(&mut self.waiting) {
+            self.take(&mut draft);
+        }
+        let document = &mut self.reading.document;
+        if let (Some(from), Some(until)) = (document.from, document.until)
+            && until.is_surely_before(&from)
+        {
+            let message = format!("until ({until}) is earlier than from ({from})");
+            let problem = Problem::new(Code::UntilBeforeFrom, self.url, message);
+            self.problems.add(problem.at(self.reading.line.max(1)));
+            (document.from, document.until) = (None, None);
+        }
+        if self.old_modified && document.from.is_none() && document.at.is_none() {
+            let message =
+                "the root has modified, as before ResourceSync 1.0, and neither from nor at";
+            self.problems.add(
+                Problem::new(Code::OldModified, self.url, message).at(self.reading.line.max(1)),
+            );
+        }
+        self.reading.newest_first = self.descents > 0 && self.descents >= self.ascents;
+        Ok(self.reading)
+    }
+
+    /// Decides what an entry is, now that the kind of the document is known.
+    fn take(&mut self, draft: &mut Draft) {
+        if !self.take_address(draft) || !self.take_metadata(draft) {
+            self.reading.ignored += 1;
+            return;
+        }
+        let document = &self.reading.document;
+        let streams = !document.is_index
+            && match document.capability {
+                // A list of lists that calls itself a list: the entries lead to documents, not to pages.
+                Capability::ChangeList => {
+                    !(draft.entry.capability.is_some() && draft.entry.change.is_none())
+                }
+                Capability::ResourceList => true,
+                _ => false,
+            };
+        if !streams {
+            self.reading.document.entries.push(draft.entry.clone());
+            return;
+        }
+        if self.reading.document.capability == Capability::ChangeList && !self.take_change(draft) {
+            self.reading.ignored += 1;
+            return;
+        }
+        self.reading.handed_on += 1;
+        (self.each)(&draft.entry);
+    }
+
+    fn take_address(&mut self, draft: &mut Draft) -> bool {
+        let line = draft.entry.line;
+        trim(&mut draft.entry.loc);
+        if draft.entry.loc.is_empty() {
+            return self.ignore(Code::NoLoc, line, || "an entry has no loc".to_owned());
+        }
+        if draft.locs > 1 {
+            return self.ignore(Code::SeveralLocs, line, || {
+                "an entry has more than one loc".to_owned()
+            });
+        }
+        match address::resolve(&mut draft.entry.loc, self.url) {
+            Ok(false) => true,
+            Ok(true) => {
+                let url = &draft.entry.loc;
+                self.note(Code::RelativeLoc, line, || {
+                    format!("a loc is relative; it was read as {}", quote(url))
+                });
+                true
+            }
+            Err(error) => {
+                let loc = &draft.entry.loc;
+                self.ignore(Code::BadLoc, line, || {
+                    format!("the loc {} cannot be used: {error}", quote(loc))
+                })
+            }
+        }
+    }
+
+    /// What holds for the `lastmod` and `rs:md` of every kind of entry.
+    fn take_metadata(&mut self, draft: &mut Draft) -> bool {
+        let line = draft.entry.line;
+        if !draft.lastmod.is_empty() {
+            // A lastmod that cannot be read is as good as none: it never decides on its own.
+            draft.entry.lastmod = read_moment(&draft.lastmod).ok().map(|(moment, _)| moment);
+        }
+        if let Some(attribute) = draft.conflict {
+            let loc = &draft.entry.loc;
+            return self.ignore(Code::ConflictingMetadata, line, || {
+                format!(
+                    "the entry for {} has several rs:md that disagree on {attribute}",
+                    quote(loc)
+                )
+            });
+        }
+        if draft.metadata > 1 {
+            self.note(Code::RepeatedMetadata, line, || {
+                "an entry has several rs:md; they were read as one".to_owned()
+            });
+        }
+        if let Some((name, value)) = &draft.bad_span {
+            self.note(Code::BadSpan, line, || {
+                format!("{name} is {}, which is not a W3C datetime", quote(value))
+            });
+        }
+        true
+    }
+
+    /// What the proposal asks of an entry of a Change List.
+    fn take_change(&mut self, draft: &mut Draft) -> bool {
+        let Draft { entry, .. } = draft;
+        let line = entry.line;
+        let loc = &entry.loc;
+        if draft.metadata == 0 {
+            return self.ignore(Code::NoMetadata, line, || {
+                format!("the entry for {} has no rs:md", quote(loc))
+            });
+        }
+        let Some(kind) = entry.change else {
+            return match &draft.bad_change {
+                Some(value) => self.ignore(Code::UnknownChange, line, || {
+                    format!(
+                        "change is {}; it must be created, updated or deleted",
+                        quote(value)
+                    )
+                }),
+                None if draft.prefixed_change => self.ignore(Code::NoChange, line, || {
+                    format!(
+                        "the entry for {} has rs:change where it needs change, without a prefix",
+                        quote(loc)
+                    )
+                }),
+                None => self.ignore(Code::NoChange, line, || {
+                    format!("the entry for {} does not say what happened", quote(loc))
+                }),
+            };
+        };
+        if let Some((value, error)) = &draft.bad_datetime {
+            return self.ignore_with(Code::BadDatetime, line, || {
+                let message = format!("datetime is {}: {error}", quote(value));
+                (
+                    message,
+                    repaired(value)
+                        .map(|value| format!("<rs:md change=\"{kind}\" datetime=\"{value}\"/>")),
+                )
+            });
+        }
+        let datetime = match (entry.datetime, entry.lastmod) {
+            (Some(datetime), _) => datetime,
+            (None, Some(lastmod)) if self.rules.accept_lastmod => {
+                self.note(Code::LastmodAccepted, line, || {
+                    "an entry has no datetime; its lastmod was used, as asked for".to_owned()
+                });
+                entry.datetime = Some(lastmod);
+                lastmod
+            }
+            (None, lastmod) => {
+                return self.ignore_with(Code::NoDatetime, line, || {
+                    let instead = match (lastmod, entry.at) {
+                        (Some(_), _) => " (it has lastmod, which tells something else)",
+                        (None, Some(_)) => " (it has at, which belongs in Resource Lists)",
+                        (None, None) => "",
+                    };
+                    let message = format!(
+                        "the entry for {} has no datetime and was ignored{instead}",
+                        quote(loc)
+                    );
+                    let time = lastmod.or(entry.at);
+                    (
+                        message,
+                        time.map(|time| format!("<rs:md change=\"{kind}\" datetime=\"{time}\"/>")),
+                    )
+                });
+            }
+        };
+        if draft.leap_second {
+            self.note(Code::LeapSecond, line, || {
+                "a datetime has 60 seconds; it was read as 59".to_owned()
+            });
+        }
+        self.check_span(datetime, line);
+        self.check_order(datetime, line);
+        true
+    }
+
+    fn check_span(&mut self, datetime: Moment, line: u32) {
+        let Document { from, until, .. } = self.reading.document;
+        let outside = match (from, until) {
+            (Some(from), _) if datetime.is_surely_before(&from) => Some(("before from", from)),
+            (_, Some(until)) if until.is_surely_before(&datetime) => Some(("after until", until)),
+            _ => None,
+        };
+        if let Some((side, bound)) = outside {
+            self.note(Code::OutsideSpan, line, || {
+                format!("a change is dated {datetime}, {side} ({bound})")
+            });
+        }
+    }
+
+    fn check_order(&mut self, datetime: Moment, line: u32) {
+        if let Some(last) = self.last {
+            if datetime.start() > last.start() {
+                self.ascents += 1;
+            } else if datetime.start() < last.start() {
+                self.descents += 1;
+                self.note(Code::NotOldestFirst, line, || {
+                    format!("a change of {datetime} comes after one of {last}")
+                });
+            }
+        }
+        self.last = Some(datetime);
+    }
+
+    /// Reports something that costs nothing.
+    fn note(&mut self, code: Code, line: u32, message: impl FnOnce() -> String) {
+        // The message of the first one stays, so that the others need not be written.
+        if !self.problems.count_again(code, self.url.as_str()) {
+            self.problems
+                .add(Problem::new(code, self.url, message()).at(line.max(1)));
+        }
+    }
+
+    /// Reports something that costs the entry.
+    fn ignore(&mut self, code: Code, line: u32, message: impl FnOnce() -> String) -> bool {
+        self.note(code, line, message);
+        false
+    }
+
+    /// The same, with corrected lines where they can be told.
+    fn ignore_with(
+        &mut self,
+        code: Code,
+        line: u32,
+        say: impl FnOnce() -> (String, Option<String>),
+    ) -> bool {
+        if !self.problems.count_again(code, self.url.as_str()) {
+            let (message, snippet) = say();
+            let problem = Problem::new(code, self.url, message).at(line.max(1));
+            self.problems.add(match snippet {
+                Some(snippet) => problem.with_snippet(snippet),
+                None => problem,
+            });
+        }
+        false
+    }
+}
+
+/// Sets a value that may be given once. Says whether it contradicts the one before.
+fn set<T: PartialEq>(target: &mut Option<T>, value: T) -> bool {
+    match target {
+        Some(before) => *before != value,
+        None => {
+            *target = Some(value);
+            false
+        }
+    }
+}
+
+fn trim(text: &mut String) {
+    text.truncate(text.trim_end().len());
+    let leading = text.len() - text.trim_start().len();
+    if leading > 0 {
+        text.drain(..leading);
+    }
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// A datetime, and whether its sixtieth second had to be read as the fifty-ninth.
+fn read_moment(text: &str) -> Result<(Moment, bool), MomentError> {
+    let text = text.trim();
+    match Moment::parse(text) {
+        Err(MomentError::OutOfRange) if text.get(16..19) == Some(":60") => {
+            let seconds = format!("{}:59{}", &text[..16], &text[19..]);
+            Ok((Moment::parse(&seconds)?, true))
+        }
+        parsed => Ok((parsed?, false)),
+    }
+}
+
+/// What somebody meant who wrote a datetime almost right.
+fn repaired(text: &str) -> Option<Moment> {
+    let mut text = text.trim().to_uppercase().replacen(' ', "T", 1);
+    if let Some(sign) = text.len().checked_sub(5)
+        && matches!(text.as_bytes().get(sign), Some(b'+' | b'-'))
+        && sign > 10
+    {
+        text.insert(sign + 3, ':');
+    }
+    Moment::parse(&text)
+        .or_else(|_| Moment::parse(&format!("{text}Z")))
+        .ok()
+}
+
+/// A link, if it leads anywhere.
+fn read_link(tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> Option<Link> {
+    let mut link = Link::new("", "");
+    for (name, value) in tag.plain_attributes() {
+        let value = value.trim();
+        match name {
+            // A relation that is a URI is compared as it is; a token in any case is the same.
+            "rel" if value.contains(':') => link.rel = value.to_owned(),
+            "rel" => link.rel = value.to_ascii_lowercase(),
+            "href" => link.href = value.to_owned(),
+            "pri" => link.pri = value.parse().ok(),
+            "modified" => link.modified = read_moment(value).ok().map(|(moment, _)| moment),
+            "length" => link.length = value.parse().ok(),
+            "type" => link.media_type = Some(value.to_owned()),
+            "encoding" => link.encoding = Some(value.to_owned()),
+            "hash" => link.hash = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    if link.rel.is_empty() || link.href.is_empty() {
+        let message = "an rs:ln needs both rel and href";
+        problems.add(Problem::new(Code::BadLink, base, message));
+        return None;
+    }
+    let text = link.href.clone();
+    match address::resolve(&mut link.href, base) {
+        Ok(relative) => {
+            if relative {
+                let message = format!(
+                    "the link {} is relative; it was read as {}",
+                    quote(&text),
+                    quote(&link.href)
+                );
+                problems.add(Problem::new(Code::RelativeLoc, base, message));
+            }
+            Some(link)
+        }
+        Err(error) => {
+            let message = format!("the link {} cannot be used: {error}", quote(&text));
+            problems.add(Problem::new(Code::BadLink, base, message));
+            None
+        }
+    }
+}
