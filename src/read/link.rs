@@ -2,9 +2,6 @@
 
 use url::Url;
 
-/// Longest address kept, as for locations in sitemaps.
-const MAX_HREF_CHARS: usize = 2_048;
-
 /// Most relation types kept for one link; honest ones have one or two.
 const MAX_RELS: usize = 16;
 
@@ -13,7 +10,7 @@ const MAX_RELS: usize = 16;
 pub struct Link {
     /// Relation types, in lower case and in the order given; never empty.
     pub rels: Vec<String>,
-    /// The target: absolute, http or https.
+    /// The target: absolute, http or https, without credentials.
     pub href: Url,
     /// The media type the link promises, in lower case and without parameters.
     pub media_type: Option<String>,
@@ -35,16 +32,6 @@ pub(super) fn rels(value: &str) -> Vec<String> {
         .take(MAX_RELS)
         .map(str::to_ascii_lowercase)
         .collect()
-}
-
-/// The target of a link, if it is one that may be fetched or shown at all.
-pub(super) fn resolve(base: &Url, href: &str) -> Option<Url> {
-    let href = href.trim_ascii();
-    if href.len() > MAX_HREF_CHARS {
-        return None;
-    }
-    let url = base.join(href).ok()?;
-    matches!(url.scheme(), "http" | "https").then_some(url)
 }
 
 /// A media type without its parameters.

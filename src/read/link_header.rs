@@ -6,8 +6,8 @@
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::clean;
 use super::link::{self, Link};
+use super::{address, clean};
 
 /// Most links kept from one header value; the head of a response is bounded, this bounds what is made of it.
 const MAX_LINKS: usize = 100;
@@ -50,7 +50,7 @@ fn link(target: &str, parameters: &[(String, String)], base: &Url) -> Option<Lin
     }
     Some(Link {
         rels,
-        href: link::resolve(base, target)?,
+        href: address::resolve_url(target, base).ok()?,
         media_type: parameter("type").and_then(link::media_type),
         title: parameter("title*")
             .and_then(extended_value)
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn only_web_addresses_are_targets() {
         assert!(
-            hrefs("<javascript:alert(1)>;rel=up, <file:///x>;rel=up, <data:,x>;rel=up").is_empty()
+            hrefs("<javascript:alert(1)>;rel=up, <file:///x>;rel=up, <//ann:pw@x.example/>;rel=up, <data:,x>;rel=up").is_empty()
         );
         assert!(hrefs(&format!("<{}>;rel=up", "a".repeat(5_000))).is_empty());
     }

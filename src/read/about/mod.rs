@@ -4,11 +4,11 @@
 //! HTML, told apart by their content, whatever their name or type. Turtle is not read. Nothing is fetched, neither
 //! contexts nor profiles. Every text that comes out has been through [`clean`](super::clean).
 
-mod address;
 mod feed;
 mod graph;
 mod json_ld;
 mod rdf;
+mod readable;
 mod vocabulary;
 
 use url::Url;
@@ -16,7 +16,7 @@ use url::Url;
 use super::charset;
 use super::html::HtmlHead;
 use super::xml::{self, XmlError};
-pub use address::readable_address;
+pub use readable::readable_address;
 
 /// Longest document that is read.
 pub const MAX_BYTES: usize = 1_024 * 1_024;

@@ -10,7 +10,7 @@ use html5gum::{StartTag, Token, Tokenizer};
 use url::Url;
 
 use super::link::{self, Link};
-use super::{charset, clean};
+use super::{address, charset, clean};
 use place::Place;
 pub use text::plain_text;
 
@@ -170,7 +170,8 @@ impl Page {
             b"meta" if in_head => self.meta(tag),
             // A base in the body would move the links of the head: see HEAD_ONLY_RELS.
             b"base" if in_head && self.base.is_none() => {
-                self.base = attribute(tag, "href").and_then(|href| link::resolve(document, &href));
+                self.base = attribute(tag, "href")
+                    .and_then(|href| address::resolve_url(&href, document).ok());
             }
             b"link" => self.link(tag, in_head),
             _ => {}
@@ -247,7 +248,7 @@ impl Page {
         let base = self.base.as_ref().unwrap_or(document);
         let links = self.links.into_iter().filter_map(|pending| {
             Some(Link {
-                href: link::resolve(base, &pending.href)?,
+                href: address::resolve_url(&pending.href, base).ok()?,
                 rels: pending.rels,
                 media_type: pending.media_type,
                 title: pending.title,
