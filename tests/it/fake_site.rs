@@ -245,9 +245,14 @@ impl FakeSite {
 
     /// A site on another loopback address (all of 127.0.0.0/8 is there on Linux): another host, for most purposes.
     pub fn start_on(address: &str) -> Self {
-        let listener = TcpListener::bind((address, 0)).unwrap();
+        Self::try_start_on(address, 0).unwrap()
+    }
+
+    /// A site on a given port, which may be taken.
+    pub fn try_start_on(address: &str, port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((address, port))?;
         let site = Self {
-            address: listener.local_addr().unwrap(),
+            address: listener.local_addr()?,
             state: Arc::default(),
         };
         let state = site.state.clone();
@@ -262,7 +267,7 @@ impl FakeSite {
                 thread::spawn(move || state.converse(&stream, connection).ok());
             }
         });
-        site
+        Ok(site)
     }
 
     pub fn address(&self) -> SocketAddr {
