@@ -82,8 +82,7 @@ impl Resolve for GuardedResolver {
             }
             addresses
                 .iter()
-                .try_for_each(|ip| guard.check_resolved(&name, *ip, port))
-                .map_err(Box::new)?;
+                .try_for_each(|ip| guard.check_resolved(&name, *ip, port))?;
             let checked = addresses
                 .into_iter()
                 .map(move |ip| SocketAddr::new(ip, port));

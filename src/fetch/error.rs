@@ -128,6 +128,14 @@ pub enum FetchError {
         /// The address that was not asked.
         url: String,
     },
+    /// Whether robots.txt forbids this page could not be found out.
+    #[error(
+        "the robots.txt of this site could not be read, so {url} is left alone until it can be; try again later"
+    )]
+    RobotsUnreachable {
+        /// The address that was not asked.
+        url: String,
+    },
     /// Our own reader failed on this document: a bug of ours.
     #[error("reading {url} failed inside of this service")]
     ReaderPanicked {
@@ -206,6 +214,7 @@ impl FetchError {
             | Self::Connect { .. }
             | Self::NameNotFound { .. }
             | Self::Broken { .. }
+            | Self::RobotsUnreachable { .. }
             | Self::HostAskedForPeace { .. } => true,
             Self::Status { status, .. } => matches!(status, 408 | 425 | 429 | 500..=599),
             _ => false,

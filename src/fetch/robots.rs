@@ -4,17 +4,24 @@
 //! here: rules with a `$` each become a regular expression (a 500 KiB file of them would take hundreds of megabytes),
 //! and a group for `Sitebell/0.1.0` is one for us. Never panics, whatever the bytes.
 
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
 use std::panic::catch_unwind;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use texting_robots::Robot;
+use tokio::time::Instant;
 use url::Url;
+
+use super::error::FetchError;
+use super::pace::lock;
 
 /// The name that site owners use for us in robots.txt.
 pub const PRODUCT_TOKEN: &str = "sitebell";
 
 /// What RFC 9309 asks of a reader; the rest of a longer file is not looked at.
-pub(super) const MAX_ROBOTS_BYTES: usize = 500 * 1024;
+const MAX_ROBOTS_BYTES: usize = 500 * 1024;
 
 /// Lines with a `$`; real files have a few dozen.
 const MAX_DOLLAR_LINES: usize = 1_000;
@@ -24,6 +31,13 @@ const MAX_SITEMAPS: usize = 100;
 
 /// The longest delay that we take seriously.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a robots.txt is remembered (RFC 9309, 2.4), and for how long it is believed that there is none to be had.
+const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+const UNREACHABLE_FOR: Duration = Duration::from_secs(10 * 60);
+
+/// Origins whose robots.txt is remembered.
+const MAX_ORIGINS: usize = 1_000;
 
 /// The rules of one origin.
 #[derive(Debug)]
@@ -95,6 +109,19 @@ impl Robots {
         }
     }
 
+    /// The same, as an error that tells a robots.txt that says no from one that could not be read.
+    pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
+        match self.rules {
+            _ if self.allows(url) => Ok(()),
+            Rules::ForbidAll => Err(FetchError::RobotsUnreachable {
+                url: url.to_string(),
+            }),
+            _ => Err(FetchError::RobotsForbid {
+                url: url.to_string(),
+            }),
+        }
+    }
+
     /// The addresses on `Sitemap:` lines, as they stand there; they count for everyone.
     pub fn sitemaps(&self) -> Vec<String> {
         self.sitemaps.clone()
@@ -104,6 +131,65 @@ impl Robots {
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
     }
+}
+
+/// Reads the part of a robots.txt that counts; a longer one is no error.
+pub(super) fn read(reader: &mut dyn BufRead) -> Robots {
+    let mut bytes = Vec::new();
+    // An error here is a fault of the body, and comes back as such.
+    let _ = reader.take(MAX_ROBOTS_BYTES as u64).read_to_end(&mut bytes);
+    Robots::parse(&bytes)
+}
+
+/// What the outcome of asking for robots.txt means (RFC 9309, 2.3.1), and how long to believe it.
+///
+/// A redirect that leads nowhere, or to a place that is refused, is a file that does not exist. 429 is no answer to the
+/// question, unlike the other 4xx.
+pub(super) fn settle(read: Result<Robots, FetchError>) -> (Robots, Duration) {
+    match read {
+        Ok(robots) => (robots, KEPT_FOR),
+        Err(
+            FetchError::Status {
+                status: 400..=428 | 430..=499,
+                ..
+            }
+            | FetchError::Redirect { .. },
+        ) => (Robots::missing(), KEPT_FOR),
+        Err(FetchError::Refused(_)) => (Robots::missing(), UNREACHABLE_FOR),
+        Err(_) => (Robots::unreachable(), UNREACHABLE_FOR),
+    }
+}
+
+/// What is known of robots.txt, by origin.
+#[derive(Debug, Default)]
+pub(super) struct RobotsCache(Mutex<HashMap<String, (Arc<Robots>, Instant)>>);
+
+impl RobotsCache {
+    pub(super) fn get(&self, url: &Url) -> Option<Arc<Robots>> {
+        let cache = lock(&self.0);
+        let (robots, until) = cache.get(&origin(url))?;
+        (*until > Instant::now()).then(|| robots.clone())
+    }
+
+    pub(super) fn put(&self, url: &Url, robots: Arc<Robots>, keep_for: Duration) {
+        let mut cache = lock(&self.0);
+        let now = Instant::now();
+        if cache.len() >= MAX_ORIGINS {
+            cache.retain(|_, (_, until)| *until > now);
+        }
+        if cache.len() >= MAX_ORIGINS {
+            let next = cache
+                .iter()
+                .min_by_key(|(_, (_, until))| *until)
+                .map(|(origin, _)| origin.clone());
+            next.and_then(|origin| cache.remove(&origin));
+        }
+        cache.insert(origin(url), (robots, now + keep_for));
+    }
+}
+
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -252,6 +338,34 @@ mod tests {
             !Robots::parse(huge_rule.as_bytes()).allows(&page),
             "a rule that is not understood may have meant us"
         );
+    }
+
+    #[test]
+    fn only_so_many_origins_are_remembered() {
+        let cache = RobotsCache::default();
+        for number in 0..MAX_ORIGINS + 10 {
+            let url = Url::parse(&format!("https://h{number}.example/a")).unwrap();
+            cache.put(&url, Robots::missing().into(), KEPT_FOR);
+            assert!(cache.get(&url.join("/b").unwrap()).is_some());
+        }
+        assert_eq!(lock(&cache.0).len(), MAX_ORIGINS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_robots_txt_is_asked_for_again_after_a_day() {
+        let cache = RobotsCache::default();
+        let url = Url::parse("https://example.org/").unwrap();
+        cache.put(&url, Robots::missing().into(), KEPT_FOR);
+        tokio::time::advance(KEPT_FOR - Duration::from_secs(1)).await;
+        assert!(cache.get(&url).is_some());
+        assert!(
+            cache
+                .get(&Url::parse("http://example.org/").unwrap())
+                .is_none(),
+            "another origin"
+        );
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(cache.get(&url).is_none());
     }
 
     proptest! {
