@@ -2,7 +2,11 @@
 #![allow(missing_docs)]
 
 pub mod change;
+pub mod check;
+pub mod discover;
 pub mod fetch;
+pub mod load;
 pub mod moment;
 pub mod problem;
 pub mod read;
+pub mod site;
