@@ -3,10 +3,14 @@
 
 pub mod change;
 pub mod check;
+pub mod cli;
+pub mod config;
 pub mod discover;
+pub mod feed;
 pub mod fetch;
 pub mod load;
 pub mod moment;
 pub mod problem;
 pub mod read;
 pub mod site;
+pub mod track;
