@@ -13,8 +13,9 @@ use url::Url;
 
 use crate::change::{Change, ChangeKind, ChangedPage, Entry, NetChange, net_effect};
 use crate::moment::{Moment, Precision};
-use crate::read::about::{About, readable_address};
-use crate::read::xml::is_legal;
+use crate::site::About;
+use crate::text::is_legal;
+use crate::text::readable_address;
 
 /// What a feed is about: a collection, or a whole site.
 pub struct Subject<'a> {

@@ -13,4 +13,5 @@ pub mod moment;
 pub mod problem;
 pub mod read;
 pub mod site;
+pub mod text;
 pub mod track;

@@ -22,6 +22,47 @@ impl Format {
     }
 }
 
+/// Most authors kept; a longer list is a directory.
+pub const MAX_AUTHORS: usize = 20;
+
+/// Metadata of a site or a collection, every text cleaned and plain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// What it is called.
+    pub title: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// Who made it: names, at most [`MAX_AUTHORS`], each once.
+    pub authors: Vec<String>,
+    /// What others may do with it, in words or as the address of a licence.
+    pub rights: Option<String>,
+    /// The language it is in, as a tag.
+    pub language: Option<String>,
+}
+
+impl About {
+    /// Whether nothing at all is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Fills what is missing here from `other`.
+    #[must_use]
+    pub fn or(self, other: About) -> About {
+        About {
+            title: self.title.or(other.title),
+            description: self.description.or(other.description),
+            authors: if self.authors.is_empty() {
+                other.authors
+            } else {
+                self.authors
+            },
+            rights: self.rights.or(other.rights),
+            language: self.language.or(other.language),
+        }
+    }
+}
+
 /// An address that a person typed, made whole.
 ///
 /// Bare hosts, missing schemes, upper case, stray spaces and names in any script are what people type. Everything that

@@ -17,8 +17,8 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::load::{Keep, Limits, Loader, Progress};
 use crate::moment::Moment;
 use crate::problem::Problem;
-use crate::read::about::About;
 use crate::read::resourcesync::ReadingRules;
+use crate::site::About;
 use crate::site::{Format, SiteUrl};
 
 /// How to read a site.

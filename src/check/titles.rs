@@ -12,8 +12,10 @@ use crate::discover::Root;
 use crate::fetch::FetchError;
 use crate::load::{LoadError, Loader};
 use crate::problem::{Code, Problem};
-use crate::read::about::{self, About, readable_address};
+use crate::read::about;
+use crate::site::About;
 use crate::site::{SiteUrl, same_site};
+use crate::text::readable_address;
 
 /// Fills in what the collections are called, and says the same of the site.
 pub(super) async fn find(

@@ -15,8 +15,8 @@ use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
-use crate::read::about::About;
 use crate::read::resourcesync::{Capability, Entry, rules};
+use crate::site::About;
 use crate::site::same_site;
 
 /// Clocks differ a little; a change is in the future only beyond this.

@@ -6,8 +6,9 @@
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use super::address;
 use super::link::{self, Link};
-use super::{address, clean};
+use crate::text::clean;
 
 /// Most links kept from one header value; the head of a response is bounded, this bounds what is made of it.
 const MAX_LINKS: usize = 100;

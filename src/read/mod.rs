@@ -3,7 +3,6 @@
 pub mod about;
 pub mod address;
 pub mod charset;
-pub mod clean;
 pub mod html;
 pub mod link;
 pub mod link_header;

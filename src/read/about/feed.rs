@@ -1,8 +1,9 @@
 //! The head of an Atom or RSS feed. Entries are not read: they are about other things.
 
-use super::{About, MAX_AUTHORS};
+use crate::read::html;
 use crate::read::xml::tree::Element;
-use crate::read::{clean, html};
+use crate::site::{About, MAX_AUTHORS};
+use crate::text::clean;
 
 const ATOM: &str = "http://www.w3.org/2005/Atom";
 const ELEMENTS: &str = "http://purl.org/dc/elements/1.1/";

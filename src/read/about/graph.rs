@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use url::Url;
 
 use super::vocabulary::Property;
-use super::{About, MAX_AUTHORS};
-use crate::read::clean;
+use crate::site::{About, MAX_AUTHORS};
+use crate::text::clean;
 
 /// Most statements kept about one node; honest ones have a dozen.
 const MAX_STATEMENTS: usize = 256;

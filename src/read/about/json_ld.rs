@@ -11,7 +11,7 @@ use url::Url;
 
 use super::graph::{Graph, NodeId, Value, url_key};
 use super::vocabulary::{self, Property};
-use crate::read::clean;
+use crate::text::clean;
 
 /// Contexts inside contexts, and contexts side by side, that are looked at; each costs a search per key.
 const MAX_CONTEXTS: usize = 16;

@@ -2,13 +2,12 @@
 //!
 //! Proposal IFCC-0001 leaves the format open, so the common ones are read: RDF/XML, Atom, RSS, JSON-LD, plain JSON and
 //! HTML, told apart by their content, whatever their name or type. Turtle is not read. Nothing is fetched, neither
-//! contexts nor profiles. Every text that comes out has been through [`clean`](super::clean).
+//! contexts nor profiles. Every text that comes out has been through [`clean`](crate::text::clean).
 
 mod feed;
 mod graph;
 mod json_ld;
 mod rdf;
-mod readable;
 mod vocabulary;
 
 use url::Url;
@@ -16,51 +15,10 @@ use url::Url;
 use super::charset;
 use super::html::HtmlHead;
 use super::xml::{self, XmlError};
-pub use readable::readable_address;
+use crate::site::About;
 
 /// Longest document that is read.
 pub const MAX_BYTES: usize = 1_024 * 1_024;
-
-/// Most authors kept; a longer list is a directory.
-pub const MAX_AUTHORS: usize = 20;
-
-/// Metadata of a site or a collection, every text cleaned and plain.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
-    /// What it is called.
-    pub title: Option<String>,
-    /// What it is.
-    pub description: Option<String>,
-    /// Who made it: names, at most [`MAX_AUTHORS`], each once.
-    pub authors: Vec<String>,
-    /// What others may do with it, in words or as the address of a licence.
-    pub rights: Option<String>,
-    /// The language it is in, as a tag.
-    pub language: Option<String>,
-}
-
-impl About {
-    /// Whether nothing at all is known.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Fills what is missing here from `other`.
-    #[must_use]
-    pub fn or(self, other: About) -> About {
-        About {
-            title: self.title.or(other.title),
-            description: self.description.or(other.description),
-            authors: if self.authors.is_empty() {
-                other.authors
-            } else {
-                self.authors
-            },
-            rights: self.rights.or(other.rights),
-            language: self.language.or(other.language),
-        }
-    }
-}
 
 impl From<HtmlHead> for About {
     fn from(head: HtmlHead) -> Self {

@@ -10,7 +10,8 @@ use html5gum::{StartTag, Token, Tokenizer};
 use url::Url;
 
 use super::link::{self, Link};
-use super::{address, charset, clean};
+use super::{address, charset};
+use crate::text::clean;
 use place::Place;
 pub use text::plain_text;
 

@@ -76,7 +76,7 @@ fn cut(mut line: String, chars: usize, max_chars: usize) -> String {
 ///
 /// The joiners in U+200B–F have honest uses in some scripts, and are still dropped: they let two different names look
 /// the same.
-fn is_unwanted(c: char) -> bool {
+pub(super) fn is_unwanted(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

@@ -7,7 +7,7 @@ use idna::uts46::{AsciiDenyList, Hyphens, Uts46};
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-use crate::read::clean;
+use crate::text::clean;
 
 /// Letters of other alphabets that pass for Latin ones. A name made of nothing else is meant to deceive.
 const LATIN_LOOKALIKES: &str = "асԁеһіјӏорԛѕԝхуьᴦгпνορτυωαικ";
