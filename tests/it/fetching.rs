@@ -3,6 +3,7 @@
 mod bodies; // what comes back: whole, cut, slow, compressed, endless
 mod canaries; // where requests must never go
 mod robots; // what robots.txt says
+mod secure; // certificates
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -211,9 +212,6 @@ async fn redirects_are_followed_and_counted() {
 #[tokio::test]
 async fn redirects_that_lead_nowhere_are_errors() {
     let site = FakeSite::start();
-    site.serve_with("/more", |seen| {
-        Reply::redirect(302, format!("{}+", seen.path))
-    });
     for number in 0..10 {
         site.serve(
             &format!("/many{number}"),
