@@ -1,4 +1,7 @@
-//! Remembers robots.txt by origin, for as long as it is told and for no more than a fixed number of origins.
+//! Remembers robots.txt by origin, for as long as it is told and within a fixed amount of memory.
+//!
+//! Both origins and bytes are bounded: someone with a wildcard name has any number of origins, each with the largest
+//! robots.txt that is read. What would be asked for again soonest is forgotten first.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,8 +13,11 @@ use url::Url;
 use super::Robots;
 use crate::fetch::pace::lock;
 
-/// Origins whose robots.txt is remembered; beyond, the one that would be asked again soonest is forgotten.
+/// Origins whose robots.txt is remembered.
 const MAX_ORIGINS: usize = 1_000;
+
+/// The memory for all of them, by the estimate of [`Robots`].
+const MAX_WEIGHT: usize = 64 << 20;
 
 /// What is known of robots.txt, by origin.
 #[derive(Debug, Default)]
@@ -27,15 +33,15 @@ impl RobotsCache {
     pub(in crate::fetch) fn put(&self, url: &Url, robots: Arc<Robots>, keep_for: Duration) {
         let mut cache = lock(&self.0);
         let now = Instant::now();
-        if cache.len() >= MAX_ORIGINS {
-            cache.retain(|_, (_, until)| *until > now);
-        }
-        if cache.len() >= MAX_ORIGINS {
-            let next = cache
-                .iter()
-                .min_by_key(|(_, (_, until))| *until)
-                .map(|(origin, _)| origin.clone());
-            next.and_then(|origin| cache.remove(&origin));
+        cache.remove(&origin(url));
+        cache.retain(|_, (_, until)| *until > now);
+        let mut weight: usize = cache.values().map(|(robots, _)| robots.weight).sum();
+        while cache.len() >= MAX_ORIGINS || weight + robots.weight > MAX_WEIGHT {
+            let next = cache.iter().min_by_key(|(_, (_, until))| *until);
+            let Some(origin) = next.map(|(origin, _)| origin.clone()) else {
+                break;
+            };
+            weight -= cache.remove(&origin).map_or(0, |(robots, _)| robots.weight);
         }
         cache.insert(origin(url), (robots, now + keep_for));
     }
@@ -60,6 +66,19 @@ mod tests {
             assert!(cache.get(&url.join("/b").unwrap()).is_some());
         }
         assert_eq!(lock(&cache.0).len(), MAX_ORIGINS);
+    }
+
+    #[test]
+    fn large_files_are_remembered_for_fewer_origins() {
+        let cache = RobotsCache::default();
+        let large: Arc<Robots> = Robots::parse(&b"Disallow: /*$\n".repeat(300)).into();
+        for number in 0..20 {
+            let url = Url::parse(&format!("https://h{number}.example/")).unwrap();
+            cache.put(&url, large.clone(), KEPT_FOR);
+            assert!(cache.get(&url).is_some());
+        }
+        let kept = lock(&cache.0).len();
+        assert!((1..=MAX_WEIGHT / large.weight).contains(&kept), "{kept}");
     }
 
     #[tokio::test(start_paused = true)]
