@@ -4,7 +4,8 @@
 //! [`Body::read_with`] fails, whatever the parser made of the part it saw. A parser that stops early on its own (it met
 //! a fatal error in the document) is no failure of the body, and the rest is not read.
 //!
-//! The one rule: a body holds its host's turn, so read or drop it before asking the same host for anything else.
+//! The one rule: a body holds its host's turn, and its time is running since the request was made. So read it (or drop
+//! it) at once, and before asking the same host for anything else.
 
 use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +50,7 @@ pub(super) struct BodyLimits {
 /// A response body that was not read yet.
 #[derive(Debug)]
 pub struct Body {
-    response: reqwest::Response,
+    response: Box<reqwest::Response>,
     url: String,
     host: String,
     coding: Coding,
@@ -68,7 +69,7 @@ impl Body {
         let url = response.url().to_string();
         let host = response.url().host_str().unwrap_or_default().to_owned();
         let body = Self {
-            response,
+            response: Box::new(response),
             url,
             host,
             coding,

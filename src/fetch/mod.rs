@@ -247,18 +247,19 @@ impl Fetcher {
         let host = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or_default();
         let client = self.clients.for_port(port)?;
-        let patience = (self.settings.connect_timeout + self.settings.idle_timeout).min(time_left);
+        let patience = self.settings.connect_timeout + self.settings.idle_timeout;
+        let too_slow = |which| FetchError::Timeout {
+            host: host.to_owned(),
+            which,
+        };
         let sending = client.get(url.clone()).headers(conditions).send();
-        let response = match timeout(patience, sending).await {
+        let response = match timeout(patience.min(time_left), sending).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(FetchError::from_send(host, error, patience)),
-            Err(_) => {
-                let which = Slowness::Answer(patience);
-                return Err(FetchError::Timeout {
-                    host: host.to_owned(),
-                    which,
-                });
+            Err(_) if time_left <= patience => {
+                return Err(too_slow(Slowness::Total(self.settings.total_timeout)));
             }
+            Err(_) => return Err(too_slow(Slowness::Answer(patience))),
         };
         self.check_peer(url, response.remote_addr())?;
         if head::size(response.headers()) > MAX_HEAD_BYTES as usize {

@@ -90,10 +90,12 @@ async fn a_name_that_leads_inside_is_refused_even_if_it_also_leads_outside() {
 
 #[tokio::test]
 async fn a_name_that_moves_inside_the_second_time_is_refused_then() {
-    let site = FakeSite::start_on("127.0.0.2");
     // The canary has the same port on another address, because a name changes its address and keeps its port.
-    let Ok(canary) = FakeSite::try_start_on("127.0.0.3", site.port()) else {
-        return;
+    let (site, canary) = loop {
+        let site = FakeSite::start_on("127.0.0.2");
+        if let Ok(canary) = FakeSite::try_start_on("127.0.0.3", site.port()) {
+            break (site, canary);
+        }
     };
     site.serve("/", Reply::xml("<a/>").without_length());
     let names = Names::new([("rebinding.example", &["127.0.0.2", "127.0.0.3"])]);
