@@ -28,6 +28,7 @@
 //!
 //! Dependencies point upwards in this table and never down; `tests/it/layout.rs` keeps it so.
 
+pub mod account;
 pub mod change;
 pub mod check;
 pub mod cli;
@@ -36,6 +37,7 @@ pub mod discover;
 pub mod feed;
 pub mod fetch;
 pub mod load;
+pub mod memory;
 pub mod moment;
 pub mod problem;
 pub mod read;

@@ -43,6 +43,20 @@ pub enum Precision {
     Fraction(u8),
 }
 
+impl Precision {
+    /// A number for it: larger is finer. For keys and the store, so it never changes.
+    pub fn rank(self) -> u8 {
+        match self {
+            Precision::Year => 0,
+            Precision::Month => 1,
+            Precision::Day => 2,
+            Precision::Minute => 3,
+            Precision::Second => 4,
+            Precision::Fraction(digits) => 4 + digits.min(9),
+        }
+    }
+}
+
 /// The time zone as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Offset {

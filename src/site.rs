@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::read::address::MAX_ADDRESS_CHARS;
@@ -20,13 +21,19 @@ impl Format {
             Format::ResourceSync => "resourcesync",
         }
     }
+
+    /// The format of that name.
+    pub fn parse(text: &str) -> Option<Format> {
+        (text == Format::ResourceSync.as_str()).then_some(Format::ResourceSync)
+    }
 }
 
 /// Most authors kept; a longer list is a directory.
 pub const MAX_AUTHORS: usize = 20;
 
 /// Metadata of a site or a collection, every text cleaned and plain.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct About {
     /// What it is called.
     pub title: Option<String>,
@@ -60,6 +67,70 @@ impl About {
             rights: self.rights.or(other.rights),
             language: self.language.or(other.language),
         }
+    }
+}
+
+macro_rules! ids {
+    ($($(#[doc = $doc:literal])+ $name:ident;)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// The number of a site.
+    SiteId;
+    /// The number of a collection.
+    CollectionId;
+    /// The number of a check.
+    CheckId;
+}
+
+/// How things stand with a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SiteStatus {
+    /// It was not checked yet.
+    New,
+    /// The last check could be done.
+    Ok,
+    /// The last check failed.
+    Failing,
+    /// It says that it is gone for good; it is still checked now and then.
+    Gone,
+    /// The operator paused it.
+    Paused,
+}
+
+impl SiteStatus {
+    /// Its name for programs and the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SiteStatus::New => "new",
+            SiteStatus::Ok => "ok",
+            SiteStatus::Failing => "failing",
+            SiteStatus::Gone => "gone",
+            SiteStatus::Paused => "paused",
+        }
+    }
+
+    /// The status of that name.
+    pub fn parse(text: &str) -> Option<SiteStatus> {
+        [
+            SiteStatus::New,
+            SiteStatus::Ok,
+            SiteStatus::Failing,
+            SiteStatus::Gone,
+            SiteStatus::Paused,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == text)
     }
 }
 

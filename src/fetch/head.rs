@@ -8,20 +8,10 @@ use chrono::{DateTime, Utc};
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
+use crate::memory::Validators;
+
 /// Whatever a site says, we come back after this time: it may say 3000 years.
 const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-/// What a server gave us to ask "has it changed since?" with, byte for byte: an `ETag` is opaque, weak or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Validators {
-    /// The address that gave them: after redirects the last one. They are sent to this address only, because another
-    /// one could answer "not modified" about a document of its own.
-    pub url: Url,
-    /// The value of `ETag`.
-    pub etag: Option<Vec<u8>>,
-    /// The value of `Last-Modified`.
-    pub last_modified: Option<Vec<u8>>,
-}
 
 impl Validators {
     pub(super) fn from_head(url: &Url, headers: &HeaderMap) -> Option<Self> {

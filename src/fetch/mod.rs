@@ -29,11 +29,11 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
+pub use crate::memory::Validators;
 pub use body::{Body, BodyStats};
 pub use client::{LookingUp, Lookup, SystemLookup};
 pub use error::{FetchError, RedirectProblem, Slowness};
 pub use guard::{AllowNet, AllowNetError, Guard, Refusal};
-pub use head::Validators;
 pub use robots::Robots;
 pub use settings::FetchSettings;
 

@@ -1,0 +1,268 @@
+//! What is remembered of a site between two checks, and what one check adds to it.
+//!
+//! Plain data, in the words of the glossary: the check reads it, tracking decides on it, the store keeps it. None of
+//! them needs to know the others.
+
+use std::collections::HashMap;
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use siphasher::sip128::{Hasher128, SipHasher24};
+use url::Url;
+
+use crate::change::{Change, ChangeKind};
+use crate::moment::Moment;
+use crate::problem::Problem;
+use crate::site::{About, CollectionId, Format, SiteId, SiteStatus};
+
+/// What is remembered of a site.
+#[derive(Debug, Clone)]
+pub struct SiteMemory {
+    /// The site.
+    pub id: SiteId,
+    /// The address that was asked for.
+    pub url: Url,
+    /// The root document, once it was found.
+    pub root: Option<Url>,
+    /// What the site said about itself.
+    pub about: About,
+    /// How things stand.
+    pub status: SiteStatus,
+    /// How often it is checked at present, in seconds.
+    pub interval_secs: u64,
+    /// Checks in a row that failed.
+    pub failures: u32,
+    /// Documents that were read, by the address that was asked for.
+    pub documents: HashMap<Url, DocumentMemory>,
+    /// Its collections.
+    pub collections: Vec<CollectionMemory>,
+}
+
+/// What is remembered of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentMemory {
+    /// What to ask "has it changed?" with.
+    pub validators: Option<Validators>,
+    /// When its body was last read.
+    pub read_at: DateTime<Utc>,
+    /// The document without its changes, as XML: it stands in for the body when nothing has changed.
+    pub outline: String,
+    /// What was found wrong with it.
+    pub problems: Vec<Problem>,
+}
+
+/// What a server gave us to ask "has it changed since?" with, byte for byte: an `ETag` is opaque, weak or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validators {
+    /// The address that gave them: after redirects the last one. They are sent to this address only, because another
+    /// one could answer "not modified" about a document of its own.
+    pub url: Url,
+    /// The value of `ETag`.
+    pub etag: Option<Vec<u8>>,
+    /// The value of `Last-Modified`.
+    pub last_modified: Option<Vec<u8>>,
+}
+
+/// What is remembered of a collection.
+#[derive(Debug, Clone)]
+pub struct CollectionMemory {
+    /// The collection.
+    pub id: CollectionId,
+    /// The address that identifies it.
+    pub identity: Url,
+    /// Its Capability List.
+    pub capability_list: Option<Url>,
+    /// What it said about itself.
+    pub about: About,
+    /// The newest change that was processed and does not lie in the future.
+    pub last_processed: Option<Moment>,
+    /// Changes at or before this are no longer remembered one by one, and so never announced.
+    pub horizon: Option<DateTime<Utc>>,
+    /// When the last check began that read all of its lists: up to here nothing is missing.
+    pub covered_until: Option<DateTime<Utc>>,
+    /// Every change that was announced, or passed over in silence.
+    pub known: Arc<Known>,
+    /// The Change Lists that it had.
+    pub lists: Vec<ListMemory>,
+}
+
+/// What is remembered of a Change List.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListMemory {
+    /// Its address.
+    pub url: Url,
+    /// The time that it covers, as its index says, or itself.
+    pub from: Option<Moment>,
+    /// The end of that time, if it is closed.
+    pub until: Option<Moment>,
+    /// When it was last modified, as its index says.
+    pub lastmod: Option<Moment>,
+    /// Whether it was read to its end while it was closed: then it needs no reading again.
+    pub is_finished: bool,
+}
+
+/// The identity of a change inside its collection: the page, the kind and the datetime with its precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChangeKey(u128);
+
+impl ChangeKey {
+    /// The key of a change. Two spellings of one instant are the same, two precisions are not.
+    pub fn new(url: &str, kind: ChangeKind, datetime: &Moment) -> ChangeKey {
+        let mut hasher = SipHasher24::new();
+        hasher.write(url.as_bytes());
+        hasher.write_u8(0xFF);
+        hasher.write(kind.as_str().as_bytes());
+        hasher.write_i64(datetime.start().timestamp());
+        hasher.write_u32(datetime.start().timestamp_subsec_nanos());
+        hasher.write_u8(datetime.precision().rank());
+        ChangeKey(hasher.finish128().as_u128())
+    }
+}
+
+/// How often each change is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    times: HashMap<ChangeKey, u32>,
+}
+
+impl Known {
+    /// Remembers a change once more.
+    pub fn add(&mut self, key: ChangeKey) {
+        *self.times.entry(key).or_default() += 1;
+    }
+
+    /// How often a change is known.
+    pub fn times(&self, key: ChangeKey) -> u32 {
+        self.times.get(&key).copied().unwrap_or_default()
+    }
+
+    /// How many different changes are known.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// There was something new.
+    Changed,
+    /// There was not.
+    Unchanged,
+    /// Some documents could not be read; the others count.
+    Partial,
+    /// Nothing could be read.
+    Failed,
+}
+
+impl Outcome {
+    /// Its name for programs and the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Changed => "changed",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Partial => "partial",
+            Outcome::Failed => "failed",
+        }
+    }
+
+    /// The outcome of that name.
+    pub fn parse(text: &str) -> Option<Outcome> {
+        [
+            Outcome::Changed,
+            Outcome::Unchanged,
+            Outcome::Partial,
+            Outcome::Failed,
+        ]
+        .into_iter()
+        .find(|outcome| outcome.as_str() == text)
+    }
+}
+
+/// Everything that one check writes, in one transaction.
+#[derive(Debug, Clone)]
+pub struct CheckRecord {
+    /// When the check ended.
+    pub finished_at: DateTime<Utc>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The same in a sentence for people.
+    pub summary: String,
+    /// Requests that were made.
+    pub requests: u32,
+    /// Bytes that came over the network.
+    pub bytes: u64,
+    /// What should be better.
+    pub problems: Vec<Problem>,
+    /// The root document and what the site says about itself; none if that could not be read.
+    pub site: Option<SiteRecord>,
+    /// How things stand now.
+    pub status: SiteStatus,
+    /// How often the site is checked from now on, in seconds.
+    pub interval_secs: u64,
+    /// Checks in a row that failed, this one included.
+    pub failures: u32,
+    /// When it is due again.
+    pub next_check_at: DateTime<Utc>,
+    /// The collections that were read. Others keep what they have.
+    pub collections: Vec<CollectionRecord>,
+    /// The documents that were read. Others keep what they have.
+    pub documents: Vec<(Url, DocumentMemory)>,
+}
+
+/// What a check found out about the site itself.
+#[derive(Debug, Clone)]
+pub struct SiteRecord {
+    /// The root document.
+    pub root: Url,
+    /// Its format.
+    pub format: Format,
+    /// What the site is called.
+    pub title: String,
+    /// What it says about itself.
+    pub about: About,
+}
+
+/// What a check adds to a collection.
+#[derive(Debug, Clone)]
+pub struct CollectionRecord {
+    /// The collection; none if it is new.
+    pub id: Option<CollectionId>,
+    /// The address that identifies it.
+    pub identity: Url,
+    /// Its Capability List.
+    pub capability_list: Option<Url>,
+    /// What it is called.
+    pub title: String,
+    /// What it says about itself.
+    pub about: About,
+    /// Where it is described.
+    pub described_by: Option<Url>,
+    /// Whether it is on the site that describes it.
+    pub is_own: bool,
+    /// As in [`CollectionMemory`].
+    pub last_processed: Option<Moment>,
+    /// As in [`CollectionMemory`].
+    pub covered_until: Option<DateTime<Utc>>,
+    /// As in [`CollectionMemory`].
+    pub lists: Vec<ListMemory>,
+    /// Changes that are known from now on without having been announced, oldest first.
+    pub silent: Vec<Change>,
+    /// What is announced, oldest first.
+    pub entries: Vec<NewEntry>,
+}
+
+/// An entry that has no id yet: the store makes it once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    /// When it was found; for the first check, when the changes were made.
+    pub updated_at: DateTime<Utc>,
+    /// The changes, oldest first.
+    pub changes: Vec<Change>,
+}
