@@ -3,13 +3,13 @@
 //! # The way of the data
 //!
 //! ```text
-//! address -> discover -> fetch -> read -> track -> feed
+//! address -> discover -> fetch -> read -> track -> store -> feed
 //! ```
 //!
 //! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`]
 //! gets single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which
 //! is pure and knows the formats. [`check`] walks from that first document to every change. [`track`] decides what of
-//! it is new, and [`feed`] renders that. [`cli`] is what a person at a terminal sees of all this, with the settings of
+//! it is new, [`store`] keeps it, and [`feed`] renders it. [`cli`] is what a person at a terminal sees of all this, with the settings of
 //! [`config`].
 //!
 //! # The modules, in that order
@@ -23,6 +23,7 @@
 //! | [`discover`] | from what was typed to the root document |
 //! | [`check`] | one reading of a site |
 //! | [`track`] | what is new |
+//! | [`store`] | what is kept, in SQLite |
 //! | [`feed`] | Atom |
 //! | [`config`], [`cli`] | settings and commands |
 //!
@@ -42,5 +43,6 @@ pub mod moment;
 pub mod problem;
 pub mod read;
 pub mod site;
+pub mod store;
 pub mod text;
 pub mod track;
