@@ -256,3 +256,80 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
 fn count(migrations: &[&str]) -> u32 {
     u32::try_from(migrations.len()).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: &str = "CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;";
+
+    #[test]
+    fn a_migration_keeps_a_copy_of_what_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |db: &Connection| -> String {
+            db.query_row("SELECT name FROM instance", [], |row| row.get("name"))
+                .unwrap()
+        };
+        let db = open(folder.path(), MIGRATIONS).unwrap();
+        let instance = name(&db);
+        drop(db);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+        let longer = [MIGRATIONS, &[SECOND]].concat();
+        let db = open(folder.path(), &longer).unwrap();
+        assert_eq!((version(&db).unwrap(), name(&db)), (2, instance.clone()));
+        let copy = beside(&folder.path().join(FILE_NAME), ".before-v2");
+        let old = open_to_read(&copy).unwrap();
+        assert_eq!((version(&old).unwrap(), name(&old)), (1, instance));
+        assert!(
+            db.prepare("SELECT * FROM more").is_ok() && old.prepare("SELECT * FROM more").is_err()
+        );
+
+        // While the newer program still runs, an older one sees what it must not touch.
+        let error = open(folder.path(), MIGRATIONS).unwrap_err();
+        assert!(matches!(
+            error,
+            StoreError::TooNew {
+                found: 2,
+                supported: 1,
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn a_migration_that_fails_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(open(folder.path(), MIGRATIONS).unwrap());
+        let before = fs::read(folder.path().join(FILE_NAME)).unwrap();
+        let broken = [MIGRATIONS, &[SECOND, "CREATE TABLE more (again)"]].concat();
+        assert!(open(folder.path(), &broken).is_err());
+        assert_eq!(fs::read(folder.path().join(FILE_NAME)).unwrap(), before);
+        drop(open(folder.path(), MIGRATIONS).unwrap());
+    }
+
+    #[test]
+    fn the_file_is_as_safe_as_promised() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(folder.path(), MIGRATIONS).unwrap();
+        for (pragma, expected) in [
+            ("synchronous", 2),
+            ("foreign_keys", 1),
+            ("busy_timeout", 5000),
+        ] {
+            let value: i64 = db
+                .pragma_query_value(None, pragma, |row| row.get(0))
+                .unwrap();
+            assert_eq!(value, expected, "{pragma}");
+        }
+        let mode: String = db
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .unwrap();
+        assert_eq!(mode, "wal");
+        assert!(
+            rusqlite::version_number() >= 3_051_003,
+            "older ones can damage a log"
+        );
+        assert!(db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND sql NOT LIKE '%STRICT%'").unwrap().query([]).unwrap().next().unwrap().is_none());
+    }
+}

@@ -72,3 +72,77 @@ impl Drop for Undo<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::file;
+
+    fn names(db: &Connection) -> Result<Vec<String>, StoreError> {
+        let mut statement = db.prepare_cached("SELECT name FROM accounts ORDER BY id")?;
+        let names = statement.query_map([], |row| row.get("name"))?;
+        Ok(names.collect::<Result<_, _>>()?)
+    }
+
+    fn add(db: &Connection, name: &str) -> Result<(), StoreError> {
+        db.execute("INSERT INTO accounts (name, name_key, password_hash, recovery_hash, is_admin, created_at) VALUES (?1, ?1, '', '', 0, 0)", [name])?;
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_cut_off_leaves_no_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        write(&db, |db| add(db, "kept")).unwrap();
+        let failed = write(&db, |db| {
+            add(db, "lost")?;
+            add(db, "kept")
+        });
+        assert!(failed.is_err());
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            write(&db, |db| {
+                add(db, "lost")?;
+                panic!("in the middle");
+                #[allow(unreachable_code)]
+                Ok(())
+            })
+        }));
+        assert!(panicked.is_err());
+        write(&db, |db| add(db, "after")).unwrap();
+        assert_eq!(names(&db).unwrap(), ["kept", "after"]);
+    }
+
+    #[test]
+    fn a_reader_that_stays_sees_one_moment_and_holds_up_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        write(&db, |db| add(db, "first")).unwrap();
+        let reader = file::open_to_read(&folder.path().join(file::FILE_NAME)).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        assert_eq!(names(&reader).unwrap(), ["first"]);
+        for number in 0..100 {
+            write(&db, |db| add(db, &number.to_string())).unwrap();
+        }
+        assert_eq!(names(&reader).unwrap(), ["first"]);
+        reader.execute_batch("ROLLBACK").unwrap();
+        file::checkpoint(&db).unwrap();
+        assert_eq!(names(&reader).unwrap().len(), 101);
+        assert!(add(&reader, "a reader cannot write").is_err());
+    }
+
+    #[test]
+    fn a_lock_of_another_program_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        let other = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        db.busy_timeout(Duration::ZERO).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                sleep(Duration::from_millis(50));
+                other.execute_batch("COMMIT").unwrap();
+            });
+            write(&db, |db| add(db, "patient")).unwrap();
+        });
+    }
+}

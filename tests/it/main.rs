@@ -3,3 +3,4 @@
 
 mod fake_site; // a website on loopback, told what to serve
 mod fetching; // requests: where they go, how politely, and what comes back
+mod storing; // what is kept, and what becomes of it
