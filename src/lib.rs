@@ -6,11 +6,11 @@
 //! address -> discover -> fetch -> read -> track -> store -> feed
 //! ```
 //!
-//! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`]
-//! gets single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which
-//! is pure and knows the formats. [`check`] walks from that first document to every change. [`track`] decides what of
-//! it is new, [`store`] keeps it, and [`feed`] renders it. [`cli`] is what a person at a terminal sees of all this, with the settings of
-//! [`config`].
+//! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`] gets
+//! single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which is
+//! pure and knows the formats. [`check`] walks from that first document to every change. [`track`] decides what of it
+//! is new, [`store`] keeps it, and [`feed`] renders it. [`cli`] is what a person at a terminal sees of all this, with
+//! the settings of [`config`].
 //!
 //! # The modules, in that order
 //!

@@ -1,7 +1,6 @@
-//! Changes: millions of small rows, so every byte of one is thought about.
+//! Changes: adding them, and finding the announced ones again.
 //!
-//! A page's address is kept without the head that the collection's pages share. The datetime is two numbers, of which
-//! the second, with the kind, takes one byte for nearly all of them.
+//! The numbers of a site's changes rise in the order in which they were found, so a number is all that a cursor needs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +9,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 use url::Url;
 
+use super::shape::{Columns, Shape};
 use super::{Store, StoreError, json, value};
-use crate::change::{Change, ChangeKind};
-use crate::moment::Moment;
+use crate::change::Change;
 use crate::site::{CollectionId, SiteId};
 
 /// A change that was announced.
@@ -99,7 +98,7 @@ impl Store {
     ) -> Result<Vec<ChangeRow>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         self.read(move |db| {
-            let mut found = Vec::new();
+            let mut found = Vec::with_capacity(limit.min(100));
             let mut statement = db.prepare_cached(
                 "SELECT c.id AS collection, c.identity, c.head, e.first_n, e.last_n, e.id, e.found_at
                  FROM collections c JOIN entries e ON e.collection = c.id
@@ -124,6 +123,8 @@ enum Direction {
 /// Goes through the changes of one entry after another.
 struct Walk<'a> {
     changes: CachedStatement<'a>,
+    columns: Columns,
+    n: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -138,7 +139,11 @@ impl<'a> Walk<'a> {
                  WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n DESC"
             }
         })?;
-        Ok(Walk { changes })
+        Ok(Walk {
+            columns: Columns::of(&changes)?,
+            n: changes.column_index("n")?,
+            changes,
+        })
     }
 
     /// Adds the changes of an entry behind `after`, until there are `limit` altogether.
@@ -164,69 +169,13 @@ impl<'a> Walk<'a> {
         {
             found.push(ChangeRow {
                 collection: identity.clone(),
-                change: change_from_row(row, &head)?,
+                change: self.columns.change(row, &head)?,
                 found_at,
                 entry: entry.clone(),
-                cursor: Cursor(row.get("n")?),
+                cursor: Cursor(row.get(self.n)?),
             });
         }
         Ok(())
-    }
-}
-
-/// The row as a change. The columns are `at`, `shape`, `url`, `title` and `details`.
-pub(super) fn change_from_row(row: &Row<'_>, head: &str) -> Result<Change, StoreError> {
-    let shape = Shape::read(row.get("at")?, row.get("shape")?)?;
-    let tail = row.get_ref("url")?.as_str();
-    let tail = tail.map_err(|_| StoreError::Unreadable("url"))?;
-    Ok(Change {
-        url: match shape.has_head {
-            true => [head, tail].concat(),
-            false => tail.to_owned(),
-        },
-        kind: shape.kind,
-        datetime: shape.datetime,
-        title: row.get("title")?,
-        details: value::parsed(row, "details", json::to_details)?.unwrap_or_default(),
-    })
-}
-
-/// What two numbers say about a change: two bits the kind, one whether the head applies, the rest the form of the
-/// datetime.
-pub(super) struct Shape {
-    pub kind: ChangeKind,
-    pub has_head: bool,
-    pub datetime: Moment,
-}
-
-impl Shape {
-    pub(super) fn write(&self) -> (i64, i64) {
-        let kind = match self.kind {
-            ChangeKind::Created => 0,
-            ChangeKind::Updated => 1,
-            ChangeKind::Deleted => 2,
-        };
-        let (at, form) = self.datetime.to_parts();
-        // The form has 45 bits.
-        (
-            at,
-            value::integer(kind | u64::from(self.has_head) << 2 | form << 3),
-        )
-    }
-
-    pub(super) fn read(at: i64, shape: i64) -> Result<Shape, StoreError> {
-        let unreadable = || StoreError::Unreadable("datetime");
-        let shape = u64::try_from(shape).map_err(|_| unreadable())?;
-        Ok(Shape {
-            kind: match shape & 3 {
-                0 => ChangeKind::Created,
-                1 => ChangeKind::Updated,
-                2 => ChangeKind::Deleted,
-                _ => return Err(StoreError::Unreadable("kind")),
-            },
-            has_head: shape & 4 != 0,
-            datetime: Moment::from_parts(at, shape >> 3).ok_or_else(unreadable)?,
-        })
     }
 }
 
@@ -266,36 +215,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Fewer changes than this do not show what all of the pages have in common.
-const ENOUGH_TO_JUDGE: usize = 10;
-
-/// What the addresses of a collection's pages begin with, judged by the first ones: whole directories only.
-pub(super) fn common_head<'a>(identity: &'a str, urls: impl Iterator<Item = &'a str>) -> String {
-    let mut head: Option<&str> = None;
-    let mut count = 0;
-    for url in urls {
-        head = Some(head.map_or(url, |head| shared(head, url)));
-        count += 1;
-    }
-    let head = match head {
-        Some(head) if count >= ENOUGH_TO_JUDGE => head,
-        Some(head) => shared(head, identity),
-        None => identity,
-    };
-    head[..head.rfind('/').map_or(0, |slash| slash + 1)].to_owned()
-}
-
-fn shared<'a>(one: &'a str, other: &str) -> &'a str {
-    let same = one
-        .bytes()
-        .zip(other.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
-    // Back to the beginning of a character; addresses are ASCII, but nothing here depends on it.
-    let end = (0..=same).rev().find(|&end| one.is_char_boundary(end));
-    &one[..end.unwrap_or_default()]
-}
-
 /// The latest start among the changes of a collection below a number.
 pub(super) fn latest_before(
     db: &Connection,
@@ -322,50 +241,6 @@ pub(super) fn latest_before(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_head_is_what_whole_directories_have_in_common() {
-        let head = |identity: &str, urls: &[&str]| common_head(identity, urls.iter().copied());
-        assert_eq!(head("https://s.example/fox", &[]), "https://s.example/");
-        assert_eq!(
-            head("https://s.example/", &["https://s.example/a/b"]),
-            "https://s.example/"
-        );
-        let many: Vec<_> = (0..20)
-            .map(|n| format!("https://s.example/pages/p{n}"))
-            .collect();
-        let many: Vec<_> = many.iter().map(String::as_str).collect();
-        assert_eq!(
-            head("https://s.example/", &many),
-            "https://s.example/pages/"
-        );
-        assert_eq!(head("https://s.example/", &["junk"]), "");
-        assert_eq!(head("é/", &["è/"]), "");
-    }
-
-    #[test]
-    fn common_shapes_fit_into_one_byte() {
-        for text in [
-            "2026",
-            "2026-01-02",
-            "2026-01-02T03:04Z",
-            "2026-01-02T03:04:05Z",
-        ] {
-            let shape = Shape {
-                kind: ChangeKind::Deleted,
-                has_head: true,
-                datetime: Moment::parse(text).unwrap(),
-            };
-            let (at, number) = shape.write();
-            assert!(number < 128, "{text}: {number}");
-            let read = Shape::read(at, number).unwrap();
-            assert_eq!(
-                (read.kind, read.has_head, read.datetime),
-                (shape.kind, true, shape.datetime)
-            );
-        }
-        assert!(Shape::read(0, 3).is_err() && Shape::read(0, -1).is_err());
-    }
 
     #[test]
     fn a_cursor_is_nothing_but_digits() {

@@ -2,8 +2,8 @@
 
 use rusqlite::{CachedStatement, Connection};
 
-use super::change::change_from_row;
 use super::name::Minter;
+use super::shape::Columns;
 use super::value::{self, micros};
 use super::{Store, StoreError};
 use crate::change::Entry;
@@ -54,6 +54,7 @@ fn entries(
         "SELECT at, shape, url, title, details FROM changes
          WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n",
     )?;
+    let columns = Columns::of(&inside)?;
     let mut rows = statement.query((of, limit))?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
@@ -66,7 +67,7 @@ fn entries(
         };
         let mut changes = inside.query((collection, range.0, range.1))?;
         while let Some(row) = changes.next()? {
-            entry.changes.push(change_from_row(row, &head)?);
+            entry.changes.push(columns.change(row, &head)?);
         }
         entries.push((CollectionId(collection), entry));
     }

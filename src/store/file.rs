@@ -1,7 +1,7 @@
-//! The file: what it may be, how it is opened, and how an older one becomes a current one.
+//! The file: what it may be, how it is opened, how it is copied.
 //!
-//! A file that is not ours, is newer than this program, or is damaged is refused before anything is written to it. The
-//! rule for changing the schema: append a file to [`MIGRATIONS`], and never edit one that was released.
+//! A file that is not ours, is newer than this program, or is damaged is refused before anything is written to it. What
+//! is made here is for its owner only.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -10,26 +10,23 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
-use super::wait::{BUSY_TIMEOUT, patiently, write};
+use super::migrate::{MIGRATIONS, count, migrate};
+use super::wait::{BUSY_TIMEOUT, patiently};
 
 /// The name of the file in its folder.
 pub(super) const FILE_NAME: &str = "sitebell.sqlite3";
 /// "Bell": how a file says that it is ours.
-const APPLICATION_ID: u32 = 0x4265_6C6C;
-/// Every step from nothing to the current schema.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!(
-    "../../migrations/0001_sites_changes_accounts.sql"
-)];
+pub(super) const APPLICATION_ID: u32 = 0x4265_6C6C;
 /// Statements that are kept prepared; more than there are.
 const STATEMENTS: usize = 64;
 
 /// The first hundred bytes of a database, as far as they matter: reading them ourselves leaves no trace.
-struct Header {
-    version: u32,
+pub(super) struct Header {
+    pub version: u32,
 }
 
 /// Looks at a file without touching it. None if there is nothing in it yet.
-fn examine(path: &Path, supported: u32) -> Result<Option<Header>, StoreError> {
+pub(super) fn examine(path: &Path, supported: u32) -> Result<Option<Header>, StoreError> {
     let io = |error| StoreError::io(path, error);
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -125,57 +122,6 @@ pub(super) fn open_backup(path: &Path) -> Result<Connection, StoreError> {
     open_to_read(path)
 }
 
-/// Brings the schema up to date, after a copy was made of what is there.
-fn migrate(db: &Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
-    let supported = count(migrations);
-    let found = patiently(|| version(db))?;
-    if found == supported {
-        return Ok(());
-    }
-    if found > 0 && found < supported {
-        keep_copy(db, path, found, supported)?;
-    }
-    write(db, |db| {
-        // Another program may have been faster.
-        let found = version(db)?;
-        if found > supported {
-            return Err(StoreError::TooNew {
-                path: path.to_owned(),
-                found,
-                supported,
-            });
-        }
-        for migration in migrations
-            .iter()
-            .skip(usize::try_from(found).unwrap_or(usize::MAX))
-        {
-            db.execute_batch(migration)?;
-        }
-        db.pragma_update(None, "application_id", APPLICATION_ID)?;
-        db.pragma_update(None, "user_version", supported)?;
-        Ok(())
-    })?;
-    // The version belongs into the file itself, where an older program looks for it.
-    patiently(|| checkpoint(db))
-}
-
-fn version(db: &Connection) -> Result<u32, StoreError> {
-    Ok(
-        db.query_row("SELECT user_version FROM pragma_user_version", [], |row| {
-            row.get("user_version")
-        })?,
-    )
-}
-
-/// Copies the database to `….before-v<N>` while it is still of the version that was found.
-fn keep_copy(db: &Connection, path: &Path, found: u32, supported: u32) -> Result<(), StoreError> {
-    let copy = beside(path, &format!(".before-v{supported}"));
-    copy_into(db, &copy, |draft| {
-        // Another program that migrates at this moment must not make ours a copy of the new version.
-        Ok(examine(draft, supported)?.is_some_and(|header| header.version == found))
-    })
-}
-
 /// Writes a copy under a passing name and gives it its own when it is whole and pleases.
 pub(super) fn copy_into(
     db: &Connection,
@@ -253,60 +199,10 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::io(path, error))
 }
 
-fn count(migrations: &[&str]) -> u32 {
-    u32::try_from(migrations.len()).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SECOND: &str = "CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;";
-
-    #[test]
-    fn a_migration_keeps_a_copy_of_what_was() {
-        let folder = tempfile::tempdir().unwrap();
-        let name = |db: &Connection| -> String {
-            db.query_row("SELECT name FROM instance", [], |row| row.get("name"))
-                .unwrap()
-        };
-        let db = open(folder.path(), MIGRATIONS).unwrap();
-        let instance = name(&db);
-        drop(db);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-
-        let longer = [MIGRATIONS, &[SECOND]].concat();
-        let db = open(folder.path(), &longer).unwrap();
-        assert_eq!((version(&db).unwrap(), name(&db)), (2, instance.clone()));
-        let copy = beside(&folder.path().join(FILE_NAME), ".before-v2");
-        let old = open_to_read(&copy).unwrap();
-        assert_eq!((version(&old).unwrap(), name(&old)), (1, instance));
-        assert!(
-            db.prepare("SELECT * FROM more").is_ok() && old.prepare("SELECT * FROM more").is_err()
-        );
-
-        // While the newer program still runs, an older one sees what it must not touch.
-        let error = open(folder.path(), MIGRATIONS).unwrap_err();
-        assert!(matches!(
-            error,
-            StoreError::TooNew {
-                found: 2,
-                supported: 1,
-                ..
-            }
-        ));
-    }
-
-    #[test]
-    fn a_migration_that_fails_changes_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        drop(open(folder.path(), MIGRATIONS).unwrap());
-        let before = fs::read(folder.path().join(FILE_NAME)).unwrap();
-        let broken = [MIGRATIONS, &[SECOND, "CREATE TABLE more (again)"]].concat();
-        assert!(open(folder.path(), &broken).is_err());
-        assert_eq!(fs::read(folder.path().join(FILE_NAME)).unwrap(), before);
-        drop(open(folder.path(), MIGRATIONS).unwrap());
-    }
+    use crate::store::migrate::MIGRATIONS;
 
     #[test]
     fn the_file_is_as_safe_as_promised() {

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row};
 use url::Url;
 
-use super::change::Shape;
+use super::shape::Shape;
 use super::{Store, StoreError, check, json, site, value};
 use crate::memory::{ChangeKey, CollectionMemory, DocumentMemory, Known, SiteMemory, Validators};
 use crate::moment::Moment;
@@ -96,12 +96,17 @@ pub(super) fn horizon_from_row(row: &Row<'_>) -> Result<Option<DateTime<Utc>>, S
 fn known(db: &Connection, collection: CollectionId, head: &str) -> Result<Known, StoreError> {
     let mut statement =
         db.prepare_cached("SELECT at, shape, url FROM changes WHERE collection = ?1")?;
+    let (at, shape, url) = (
+        statement.column_index("at")?,
+        statement.column_index("shape")?,
+        statement.column_index("url")?,
+    );
     let mut rows = statement.query([collection.0])?;
     let mut known = Known::default();
     let mut whole = String::from(head);
     while let Some(row) = rows.next()? {
-        let shape = Shape::read(row.get("at")?, row.get("shape")?)?;
-        let tail = row.get_ref("url")?.as_str();
+        let shape = Shape::read(row.get(at)?, row.get(shape)?)?;
+        let tail = row.get_ref(url)?.as_str();
         let tail = tail.map_err(|_| StoreError::Unreadable("url"))?;
         whole.truncate(head.len());
         whole.push_str(tail);

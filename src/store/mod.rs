@@ -17,9 +17,11 @@ mod error;
 mod file;
 mod json;
 mod memory;
+mod migrate;
 mod name;
 mod prune;
 mod save;
+mod shape;
 mod site;
 mod subscription;
 mod value;
@@ -33,7 +35,7 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub use self::account::Token;
-pub use self::change::{ChangeRow, Cursor};
+pub use self::change::{ChangeRow, Cursor, CursorError};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;
 pub use self::error::StoreError;
@@ -64,7 +66,7 @@ impl Store {
     /// Opens or creates the database in a folder, which is created if it is missing. An older database is brought up to
     /// date, after a copy of it was made beside it; one that is newer, damaged or not ours is refused, and left alone.
     pub async fn open(folder: &Path) -> Result<Store, StoreError> {
-        Store::open_with(folder, file::MIGRATIONS).await
+        Store::open_with(folder, migrate::MIGRATIONS).await
     }
 
     async fn open_with(

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::name::{Minter, collection_slug};
 use super::value::{self, integer, micros};
-use super::{Store, StoreError, change, check, entry, json};
+use super::{Store, StoreError, change, check, entry, json, shape};
 use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
 
@@ -179,7 +179,7 @@ fn add(
         .iter()
         .chain(announced)
         .map(|change| change.url.as_str());
-    let head = change::common_head(record.identity.as_str(), urls);
+    let head = shape::common_head(record.identity.as_str(), urls);
     db.prepare_cached(
         "INSERT INTO collections (site, identity, slug, feed_id, head, title, is_own)
          VALUES (?1, ?2, ?3, '', ?4, '', 0)",

@@ -13,6 +13,10 @@ use crate::site::{About, Format, SiteId, SiteStatus};
 /// How often a site is checked until its first check says otherwise.
 const FIRST_INTERVAL_SECS: i64 = 86_400;
 
+/// Answered from the index alone.
+const DUE: &str = "SELECT id, url FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
+     ORDER BY next_check_at LIMIT ?2";
+
 /// A site with its collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteRow {
@@ -168,10 +172,7 @@ impl Store {
     /// Sites that should be checked now, those that wait longest first.
     pub async fn due(&self, now: DateTime<Utc>, limit: u32) -> Result<Vec<DueSite>, StoreError> {
         self.read(move |db| {
-            let mut statement = db.prepare_cached(
-                "SELECT id, url FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
-                 ORDER BY next_check_at LIMIT ?2",
-            )?;
+            let mut statement = db.prepare_cached(DUE)?;
             let mut rows = statement.query((micros(now), limit))?;
             let mut due = Vec::new();
             while let Some(row) = rows.next()? {
@@ -235,4 +236,23 @@ pub(super) fn status_from_row(row: &Row<'_>) -> Result<SiteStatus, StoreError> {
         return Ok(SiteStatus::Paused);
     }
     value::parsed(row, "status", SiteStatus::parse)?.ok_or(StoreError::Unreadable("status"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{file, migrate};
+
+    #[test]
+    fn asking_what_is_due_reads_nothing_but_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {DUE}")).unwrap();
+        let steps = plan.query_map([0, 1], |row| row.get("detail")).unwrap();
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+        assert_eq!(
+            steps,
+            ["SEARCH sites USING COVERING INDEX sites_due (next_check_at<?)"]
+        );
+    }
 }

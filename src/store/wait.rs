@@ -76,7 +76,7 @@ impl Drop for Undo<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::file;
+    use crate::store::{file, migrate};
 
     fn names(db: &Connection) -> Result<Vec<String>, StoreError> {
         let mut statement = db.prepare_cached("SELECT name FROM accounts ORDER BY id")?;
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_leaves_no_trace() {
         let folder = tempfile::tempdir().unwrap();
-        let db = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
         write(&db, |db| add(db, "kept")).unwrap();
         let failed = write(&db, |db| {
             add(db, "lost")?;
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_reader_that_stays_sees_one_moment_and_holds_up_nobody() {
         let folder = tempfile::tempdir().unwrap();
-        let db = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
         write(&db, |db| add(db, "first")).unwrap();
         let reader = file::open_to_read(&folder.path().join(file::FILE_NAME)).unwrap();
         reader.execute_batch("BEGIN").unwrap();
@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn a_lock_of_another_program_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        let db = file::open(folder.path(), file::MIGRATIONS).unwrap();
-        let other = file::open(folder.path(), file::MIGRATIONS).unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
+        let other = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
         db.busy_timeout(Duration::ZERO).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         std::thread::scope(|scope| {
