@@ -6,6 +6,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -18,6 +20,9 @@ use super::wait::{BUSY_TIMEOUT, patiently};
 pub(super) const FILE_NAME: &str = "sitebell.sqlite3";
 /// "Bell": how a file says that it is ours.
 pub(super) const APPLICATION_ID: u32 = 0x4265_6C6C;
+/// How often a file that seems cut off is looked at again, which a program that writes it needs far less than.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Statements that are kept prepared; more than there are.
 const STATEMENTS: usize = 64;
 
@@ -27,7 +32,19 @@ pub(super) struct Header {
 }
 
 /// Looks at a file without touching it. None if there is nothing in it yet.
+///
+/// Nothing is locked, so another program may be in the middle of making it longer: only a file that stays cut off is.
 pub(super) fn examine(path: &Path, supported: u32) -> Result<Option<Header>, StoreError> {
+    for _ in 0..LOOKS {
+        match look(path, supported) {
+            Err(StoreError::Corrupt { .. }) => sleep(BETWEEN_LOOKS),
+            result => return result,
+        }
+    }
+    look(path, supported)
+}
+
+fn look(path: &Path, supported: u32) -> Result<Option<Header>, StoreError> {
     let io = |error| StoreError::io(path, error);
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -64,8 +81,10 @@ pub(super) fn examine(path: &Path, supported: u32) -> Result<Option<Header>, Sto
         1 => 65_536,
         bytes => u64::from(bytes),
     };
-    // While a write-ahead log is there, the missing pages may be in it.
-    let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    // While there is a log of either kind, the missing pages may be in it, or the file is about to be put right.
+    let has_log = ["-wal", "-journal"]
+        .iter()
+        .any(|ending| fs::metadata(beside(path, ending)).is_ok_and(|log| log.len() > 0));
     let is_cut_off = number(24) == number(92) && u64::from(number(28)) * page_bytes > length;
     if is_cut_off && !has_log {
         return Err(StoreError::Corrupt {

@@ -212,3 +212,28 @@ async fn whatever_was_saved_is_there_after_sudden_death() {
         store.close().await.unwrap();
     }
 }
+
+#[test]
+fn programs_that_meet_at_a_new_folder_all_get_in() {
+    for _ in 0..40 {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |_| {
+            let folder = folder.path().to_owned();
+            std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build();
+                let opened = runtime.unwrap().block_on(async {
+                    let store = Store::open(&folder).await?;
+                    let instance = store.instance().await;
+                    store.close().await.map(|()| instance)
+                });
+                opened.unwrap_or_else(|error| panic!("{error:?}"))
+            })
+        };
+        let threads: Vec<_> = (0..8).map(open).collect();
+        let instances: Vec<_> = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect();
+        assert!(instances.iter().all(|instance| *instance == instances[0]));
+    }
+}
