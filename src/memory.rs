@@ -148,6 +148,17 @@ impl Known {
     }
 }
 
+/// What a check read of one collection.
+#[derive(Debug, Clone, Default)]
+pub struct Finding {
+    /// The changes that are not known, oldest first.
+    pub changes: Vec<Change>,
+    /// Whether every list was read, or is known to be as it was.
+    pub is_complete: bool,
+    /// The earliest time that the lists say they cover, those that were not read again included.
+    pub covers_from: Option<Moment>,
+}
+
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
