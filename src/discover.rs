@@ -38,6 +38,8 @@ pub enum FoundBy {
     Robots,
     /// It is what was typed, or `up` from there.
     Typed,
+    /// It was found before.
+    Remembered,
 }
 
 impl FoundBy {
@@ -49,6 +51,7 @@ impl FoundBy {
             FoundBy::PageLink => "through a link on the page",
             FoundBy::Robots => "through robots.txt",
             FoundBy::Typed => "from the typed address itself",
+            FoundBy::Remembered => "where it was before",
         }
     }
 }
@@ -69,10 +72,53 @@ pub enum Discovery {
     Nothing,
 }
 
-/// Looks for the root document of a site.
-///
-/// An error means that the site could not be asked at all.
+/// Why a site could not be asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DiscoverError {
+    /// It did not answer, or may not be asked.
+    #[error(transparent)]
+    Unreachable(Arc<FetchError>),
+    /// The root document that it had is gone for good.
+    #[error("{0} says that it is gone for good")]
+    Gone(Url),
+}
+
+/// Looks for the root document of a site; where one is remembered, that is all there is to do.
 pub async fn discover(
+    loader: &mut Loader<'_>,
+    site: &SiteUrl,
+    remembered: Option<&Url>,
+) -> Result<Discovery, DiscoverError> {
+    if let Some(url) = remembered {
+        match loader.document(url).await {
+            Ok(loaded) => {
+                let found_by = match url.path() {
+                    WELL_KNOWN => FoundBy::WellKnown,
+                    _ => FoundBy::Remembered,
+                };
+                return Ok(found(loader, loaded, found_by).await);
+            }
+            Err(LoadError::Fetch(error)) => match *error {
+                FetchError::Status { status: 410, .. } => {
+                    return Err(DiscoverError::Gone(url.clone()));
+                }
+                // It may have moved.
+                FetchError::Status { status: 404, .. } => {}
+                _ => return Err(DiscoverError::Unreachable(error)),
+            },
+            // A document that broke will be mended; looking elsewhere now would make another site of this one.
+            Err(error) => {
+                loader.problems.add(error.problem(url));
+                return Ok(Discovery::Nothing);
+            }
+        }
+    }
+    look_everywhere(loader, site)
+        .await
+        .map_err(DiscoverError::Unreachable)
+}
+
+async fn look_everywhere(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
 ) -> Result<Discovery, Arc<FetchError>> {

@@ -8,11 +8,14 @@ use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::Instant;
 use url::Url;
 
-use crate::change::Change;
-use crate::fetch::{FetchError, Fetched, Fetcher, Limit, Request};
+use crate::change::{Change, ChangeKind};
+use crate::fetch::{Answer, FetchError, Fetched, Fetcher, Limit, Request};
+use crate::memory::{ChangeKey, DocumentMemory, Known, SiteMemory, Validators};
+use crate::moment::Moment;
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
 use crate::read::resourcesync::{self, Capability, Entry, Reading, ReadingRules, rules};
@@ -52,8 +55,37 @@ impl Default for Limits {
     }
 }
 
-/// Decides which changes are kept while a list is read.
-pub type Keep = Arc<dyn Fn(&Change) -> bool + Send + Sync>;
+/// How old a reading may be for which a server may still say that nothing has changed. Some servers say it for ever.
+const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
+
+/// Which changes of a list are kept while it is read.
+#[derive(Debug, Clone, Default)]
+pub struct Keep {
+    /// Those that may lie after this.
+    pub since: Option<Moment>,
+    /// Those that are told more often than they are known.
+    pub known: Arc<Known>,
+}
+
+impl Keep {
+    /// A filter for the changes of one document.
+    fn filter(&self) -> impl FnMut(&str, ChangeKind, &Moment) -> bool + use<> {
+        let Keep { since, known } = self.clone();
+        let mut told = Known::default();
+        move |url, kind, datetime| {
+            if since.is_some_and(|since| !datetime.may_be_after(&since)) {
+                return false;
+            }
+            if known.is_empty() {
+                return true;
+            }
+            let key = ChangeKey::new(url, kind, datetime);
+            told.add(key);
+            told.times(key) > known.times(key)
+        }
+    }
+}
+
 /// Hears of every document before it is fetched.
 pub type Progress = Arc<dyn Fn(&Url) + Send + Sync>;
 
@@ -68,6 +100,17 @@ pub struct Loaded {
     pub reading: Reading,
     /// The changes that were kept, in the order of the document.
     pub changes: Vec<Change>,
+    /// Whether the server said that nothing has changed; then there are no changes here.
+    pub is_unchanged: bool,
+    keep: Keep,
+}
+
+impl Loaded {
+    /// Whether the changes here are those that `keep` asks for.
+    fn serves(&self, keep: &Keep) -> bool {
+        self.reading.handed_on == 0
+            || (self.keep.since == keep.since && Arc::ptr_eq(&self.keep.known, &keep.known))
+    }
 }
 
 /// Why there is no document.
@@ -94,7 +137,8 @@ pub struct Loader<'a> {
     fetcher: &'a Fetcher,
     limits: Limits,
     rules: ReadingRules,
-    keep: Keep,
+    memory: Option<&'a SiteMemory>,
+    now: DateTime<Utc>,
     progress: Progress,
     deadline: Instant,
     site: Url,
@@ -108,23 +152,29 @@ pub struct Loader<'a> {
     pub requests: u32,
     /// Bytes that came over the network so far.
     pub bytes: u64,
+    /// Documents whose bodies were read so far, to be remembered.
+    pub documents_read: Vec<(Url, DocumentMemory)>,
+    /// The shortest time for which a server promises that its document stays as it is.
+    pub fresh_for: Option<Duration>,
 }
 
 impl<'a> Loader<'a> {
-    /// A loader for a check of `site` that begins now.
+    /// A loader for a check of `site` that begins `now`, with what is remembered of that site.
     pub fn new(
         fetcher: &'a Fetcher,
         site: Url,
+        memory: Option<&'a SiteMemory>,
         limits: Limits,
         rules: ReadingRules,
-        keep: Keep,
+        now: DateTime<Utc>,
         progress: Progress,
     ) -> Self {
         Loader {
             fetcher,
             limits,
             rules,
-            keep,
+            memory,
+            now,
             progress,
             deadline: Instant::now() + limits.time,
             site,
@@ -135,7 +185,20 @@ impl<'a> Loader<'a> {
             problems: Problems::default(),
             requests: 0,
             bytes: 0,
+            documents_read: Vec::new(),
+            fresh_for: None,
         }
+    }
+
+    /// Whether a document that was read differs from what is remembered of it, its changes aside.
+    pub fn is_news(&self, url: &Url) -> bool {
+        let Some((_, read)) = self.documents_read.iter().find(|(asked, _)| asked == url) else {
+            return false;
+        };
+        let before = self.memory.and_then(|memory| memory.documents.get(url));
+        before.is_none_or(|before| {
+            before.outline != read.outline || week(before.read_at) != week(read.read_at)
+        })
     }
 
     /// The bounds that hold.
@@ -145,12 +208,25 @@ impl<'a> Loader<'a> {
 
     /// Reads a document; asked again, it gives the same answer without another request.
     pub async fn document(&mut self, url: &Url) -> Result<Arc<Loaded>, LoadError> {
+        self.list(url, &Keep::default(), true).await
+    }
+
+    /// Reads a document of which only some changes are kept. `may_be_unchanged` allows the server to say that nothing
+    /// has changed since it was last read, on behalf of whoever keeps the changes.
+    pub async fn list(
+        &mut self,
+        url: &Url,
+        keep: &Keep,
+        may_be_unchanged: bool,
+    ) -> Result<Arc<Loaded>, LoadError> {
         let mut key = url.clone();
         key.set_fragment(None);
-        if let Some(known) = self.loaded.get(&key) {
-            return known.clone();
+        match self.loaded.get(&key) {
+            Some(Ok(loaded)) if loaded.serves(keep) => return Ok(loaded.clone()),
+            Some(Err(error)) => return Err(error.clone()),
+            _ => {}
         }
-        let result = self.fetch_document(&key).await;
+        let result = self.fetch_document(&key, keep, may_be_unchanged).await;
         self.remember(key, &result);
         result
     }
@@ -164,19 +240,65 @@ impl<'a> Loader<'a> {
         self.loaded.insert(key, result.clone());
     }
 
-    async fn fetch_document(&mut self, url: &Url) -> Result<Arc<Loaded>, LoadError> {
+    async fn fetch_document(
+        &mut self,
+        url: &Url,
+        keep: &Keep,
+        may_be_unchanged: bool,
+    ) -> Result<Arc<Loaded>, LoadError> {
         self.spend_document(url)?;
-        let fetched = self
-            .within(self.fetcher.get(Request::new(url.clone(), Limit::Document)))
-            .await?;
+        let remembered = self.remembered(url).filter(|_| may_be_unchanged);
+        let mut request = Request::new(url.clone(), Limit::Document);
+        request.validators = remembered.and_then(|memory| memory.validators.clone());
+        let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
-        if let Some(Ok(known)) = self.loaded.get(&final_url) {
+        if let Some(Ok(loaded)) = self.loaded.get(&final_url)
+            && loaded.serves(keep)
+        {
             // Two addresses, one document: reading it twice could only tell everything twice.
-            return Ok(known.clone());
+            return Ok(loaded.clone());
         }
-        let parse = self.parser(final_url.clone());
-        let parsed = self.read_body(fetched, move |reader| parse(reader)).await?;
-        self.take(url.clone(), final_url, parsed)
+        if let (Answer::NotModified, Some(memory)) = (&fetched.answer, remembered) {
+            return Ok(self.unchanged(url, final_url, memory, keep));
+        }
+        let validators = fetched.validators.clone();
+        let parse = self.parser(final_url.clone(), keep);
+        let parsed = self.read_body(fetched, parse).await?;
+        self.take(url.clone(), final_url, parsed, validators, keep)
+    }
+
+    /// What is remembered of a document, if it was read lately enough to rely on it.
+    fn remembered(&self, url: &Url) -> Option<&'a DocumentMemory> {
+        let memory = self.memory?.documents.get(url)?;
+        (memory.read_at + TRUST_UNCHANGED > self.now).then_some(memory)
+    }
+
+    /// A document that is as it was: what is remembered of it stands in for its body.
+    fn unchanged(
+        &mut self,
+        asked: &Url,
+        url: Url,
+        memory: &DocumentMemory,
+        keep: &Keep,
+    ) -> Arc<Loaded> {
+        self.problems.extend(memory.problems.iter().cloned());
+        let mut ignored = Problems::default();
+        let reading = resourcesync::read(
+            memory.outline.as_bytes(),
+            &url,
+            self.rules,
+            &mut ignored,
+            &mut |_| {},
+        );
+        Arc::new(Loaded {
+            asked: asked.clone(),
+            url,
+            // We wrote the outline ourselves; should it not be readable all the same, the document is as good as empty.
+            reading: reading.unwrap_or_default(),
+            changes: Vec::new(),
+            is_unchanged: true,
+            keep: keep.clone(),
+        })
     }
 
     /// Fetches what a person typed, whatever it is.
@@ -196,7 +318,9 @@ impl<'a> Loader<'a> {
         let from_header: Vec<_> = (fetched.link_headers.iter())
             .flat_map(|header| link_header::parse(header, &final_url))
             .collect();
-        let parse = self.parser(final_url.clone());
+        let validators = fetched.validators.clone();
+        let keep = Keep::default();
+        let parse = self.parser(final_url.clone(), &keep);
         let base = final_url.clone();
         let seen = self
             .read_body(fetched, move |reader| {
@@ -205,7 +329,7 @@ impl<'a> Loader<'a> {
             .await?;
         match seen {
             Seen::Document(parsed) => {
-                let result = self.take(url.clone(), final_url, *parsed);
+                let result = self.take(url.clone(), final_url, *parsed, validators, &keep);
                 self.remember(url.clone(), &result);
                 Ok(Page::Document(result))
             }
@@ -289,6 +413,10 @@ impl<'a> Loader<'a> {
         match tokio::time::timeout_at(self.deadline, request).await {
             Ok(Ok(fetched)) => {
                 self.requests += fetched.requests;
+                self.fresh_for = match (self.fresh_for, fetched.fresh_for) {
+                    (Some(one), Some(other)) => Some(one.min(other)),
+                    (one, other) => one.or(other),
+                };
                 Ok(fetched)
             }
             Ok(Err(error)) => {
@@ -328,23 +456,52 @@ impl<'a> Loader<'a> {
         ))
     }
 
-    fn parser(&self, url: Url) -> impl FnOnce(&mut dyn BufRead) -> Parsed + Send + 'static {
-        let (rules, keep) = (self.rules, self.keep.clone());
+    fn parser(
+        &self,
+        url: Url,
+        keep: &Keep,
+    ) -> impl FnOnce(&mut dyn BufRead) -> Parsed + Send + 'static + use<> {
+        let (rules, keep) = (self.rules, keep.clone());
         move |reader| Parsed::read(reader, &url, rules, &keep)
     }
 
-    fn take(&mut self, asked: Url, url: Url, parsed: Parsed) -> Result<Arc<Loaded>, LoadError> {
+    fn take(
+        &mut self,
+        asked: Url,
+        url: Url,
+        parsed: Parsed,
+        validators: Option<Validators>,
+        keep: &Keep,
+    ) -> Result<Arc<Loaded>, LoadError> {
         let reading = parsed
             .reading
             .map_err(|problem| LoadError::Broken(Box::new(problem)))?;
-        self.problems.extend(parsed.problems.into_vec());
+        let problems = parsed.problems.into_vec();
+        self.problems.extend(problems.iter().cloned());
+        let outline = resourcesync::write(&reading.document);
+        self.documents_read.push((
+            asked.clone(),
+            DocumentMemory {
+                validators,
+                read_at: self.now,
+                outline,
+                problems,
+            },
+        ));
         Ok(Arc::new(Loaded {
             asked,
             url,
             reading,
             changes: parsed.changes,
+            is_unchanged: false,
+            keep: keep.clone(),
         }))
     }
+}
+
+/// What is not in the documents themselves is looked at again when a new week has begun.
+fn week(time: DateTime<Utc>) -> i64 {
+    time.timestamp().div_euclid(TRUST_UNCHANGED.num_seconds())
 }
 
 /// A description as it came.
@@ -368,11 +525,18 @@ impl Parsed {
     fn read(reader: &mut dyn BufRead, url: &Url, rules: ReadingRules, keep: &Keep) -> Parsed {
         let mut problems = Problems::default();
         let mut changes = Vec::new();
+        let mut is_kept = keep.filter();
         let mut each = |entry: &Entry| {
-            if let Some(change) = change_of(entry)
-                && keep(&change)
+            if let (Some(kind), Some(datetime)) = (entry.change, entry.datetime)
+                && is_kept(&entry.loc, kind, &datetime)
             {
-                changes.push(change);
+                changes.push(Change {
+                    url: entry.loc.clone(),
+                    kind,
+                    datetime,
+                    title: None,
+                    details: entry.details.clone(),
+                });
             }
         };
         let reading = resourcesync::read(reader, url, rules, &mut problems, &mut each);
@@ -385,17 +549,6 @@ impl Parsed {
             problems,
         }
     }
-}
-
-/// The change that an entry tells, if it tells one.
-fn change_of(entry: &Entry) -> Option<Change> {
-    Some(Change {
-        url: entry.loc.clone(),
-        kind: entry.change?,
-        datetime: entry.datetime?,
-        title: None,
-        details: entry.details.clone(),
-    })
 }
 
 enum Seen {

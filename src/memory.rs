@@ -87,6 +87,14 @@ pub struct CollectionMemory {
     pub lists: Vec<ListMemory>,
 }
 
+impl CollectionMemory {
+    /// Whether lists that begin at `covers_from` leave out a time of which nothing is known.
+    pub fn misses_before(&self, covers_from: Moment) -> bool {
+        self.covered_until
+            .is_some_and(|covered_until| covers_from.earliest() > covered_until)
+    }
+}
+
 /// What is remembered of a Change List.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListMemory {

@@ -484,6 +484,18 @@ codes! {
   </sitemap>
 </sitemapindex>"#;
 
+    /// The lists begin later than the last check: changes in between may be missing, and nobody can tell.
+    Gap = "gap", Warning,
+        "Keep changes in the list for longer, or close old lists and link them from a Change List Index.",
+        r#"<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>
+  <rs:md capability="changelist" from="2026-01-01"/>
+  <sitemap>
+    <loc>https://example.com/changes-2026-01.xml</loc>
+    <rs:md from="2026-01-01" until="2026-02-01"/>
+  </sitemap>
+</sitemapindex>"#;
+
     /// An entry of a Change List Index does not say which time its list covers, so it must be read each time.
     IndexEntryWithoutFrom = "index-entry-without-from", Warning,
         "Give every list of the index its time span.", r#"<rs:md from="2026-01-01" until="2026-02-01"/>"#;

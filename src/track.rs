@@ -61,8 +61,10 @@ pub fn track(
         .chain(memory.and_then(|memory| memory.last_processed))
         .max();
     let covered_before = memory.and_then(|memory| memory.covered_until);
-    let gap = match (covered_before, finding.covers_from) {
-        (Some(after), Some(from)) if from.earliest() > after => Some(Gap { after, until: from }),
+    let gap = match (memory, covered_before, finding.covers_from) {
+        (Some(memory), Some(after), Some(until)) if memory.misses_before(until) => {
+            Some(Gap { after, until })
+        }
         _ => None,
     };
     let (silent, entries) = match is_first {

@@ -9,8 +9,8 @@ use url::Url;
 
 use super::CollectionReading;
 use crate::discover::Root;
-use crate::fetch::FetchError;
-use crate::load::{LoadError, Loader};
+use crate::load::Loader;
+use crate::memory::SiteMemory;
 use crate::problem::{Code, Problem};
 use crate::read::about;
 use crate::site::About;
@@ -22,8 +22,19 @@ pub(super) async fn find(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
     root: Option<&Root>,
+    memory: Option<&SiteMemory>,
     collections: &mut [CollectionReading],
 ) -> About {
+    if let Some(memory) = memory.filter(|_| !is_worth_asking(loader, root, collections)) {
+        for collection in collections.iter_mut() {
+            let known = memory
+                .collections
+                .iter()
+                .find(|known| Some(known.id) == collection.known_as);
+            collection.describe(known.map(|known| known.about.clone()).unwrap_or_default());
+        }
+        return memory.about.clone();
+    }
     let mut titles = Titles {
         loader,
         known: HashMap::new(),
@@ -45,10 +56,7 @@ pub(super) async fn find(
         if found.title.is_none() && has_page {
             found = found.or(titles.page(&collection.id).await);
         }
-        if let Some(title) = &found.title {
-            collection.title.clone_from(title);
-        }
-        collection.about = found;
+        collection.describe(found);
     }
     // The only collection of a site and the site are one thing to their author.
     if let [only] = collections
@@ -60,6 +68,28 @@ pub(super) async fn find(
         about = about.or(titles.page(&home).await);
     }
     about
+}
+
+/// Whether any document that could lead to other titles is new.
+fn is_worth_asking(
+    loader: &Loader<'_>,
+    root: Option<&Root>,
+    collections: &[CollectionReading],
+) -> bool {
+    let root = root.map(|root| &root.loaded.asked);
+    let lists = collections
+        .iter()
+        .filter_map(|collection| collection.capability_list.as_ref());
+    root.into_iter().chain(lists).any(|url| loader.is_news(url))
+}
+
+impl CollectionReading {
+    fn describe(&mut self, about: About) {
+        if let Some(title) = &about.title {
+            self.title.clone_from(title);
+        }
+        self.about = about;
+    }
 }
 
 /// A title for something that has none.
@@ -103,9 +133,6 @@ impl Titles<'_, '_> {
         let about = match self.loader.description(url, true).await {
             Ok(found) => about::read(&found.bytes, found.content_type.as_deref(), &found.url, url)
                 .unwrap_or_default(),
-            Err(LoadError::Fetch(error)) if matches!(*error, FetchError::TooLarge { .. }) => {
-                About::default()
-            }
             Err(_) => About::default(),
         };
         self.known.insert(url.clone(), about.clone());

@@ -3,49 +3,49 @@
 //! Source Description, Capability Lists, Change Lists, with an index possible at the first and the last level and
 //! nowhere else. A document that cannot be read costs what it would have told, and a problem.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::lists::{Lists, Told};
 use super::{CollectionReading, titles};
-use crate::change::{Change, ChangeKind};
 use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
+use crate::memory::{CollectionMemory, SiteMemory};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::resourcesync::{Capability, Entry, rules};
 use crate::site::About;
 use crate::site::same_site;
 
-/// Clocks differ a little; a change is in the future only beyond this.
-const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
-/// From this size on, a single Change List should be split.
-const LARGE_CHANGE_LIST: usize = 1_000;
-
-/// Reads everything below the root document.
-pub(super) async fn walk(
-    loader: &mut Loader<'_>,
+/// Reads everything below the root document, and says whether all of it could be read.
+pub(super) async fn walk<'b>(
+    loader: &mut Loader<'b>,
     root: &Root,
+    memory: Option<&'b SiteMemory>,
     since: Option<Moment>,
     now: DateTime<Utc>,
-) -> Vec<CollectionReading> {
+) -> (Vec<CollectionReading>, bool) {
     let mut walk = Walk {
         loader,
+        memory,
         since,
         now,
         collections: Vec::new(),
+        is_complete: true,
     };
     walk.root(root).await;
-    walk.collections
+    (walk.collections, walk.is_complete)
 }
 
 struct Walk<'a, 'b> {
     loader: &'a mut Loader<'b>,
+    memory: Option<&'b SiteMemory>,
     since: Option<Moment>,
     now: DateTime<Utc>,
     collections: Vec<CollectionReading>,
+    is_complete: bool,
 }
 
 /// A Capability List that some document lists.
@@ -55,7 +55,7 @@ struct Listed {
     described_by: Option<Url>,
 }
 
-impl Walk<'_, '_> {
+impl<'b> Walk<'_, 'b> {
     async fn root(&mut self, root: &Root) {
         let loaded = &root.loaded;
         let document = &loaded.reading.document;
@@ -96,9 +96,11 @@ impl Walk<'_, '_> {
                 }
             }
             (Capability::ChangeList, _) => {
-                let mut lists = Lists::default();
-                self.change_list(loaded, &[], &mut lists).await;
-                self.finish(loaded.url.clone(), None, None, true, lists);
+                let memory = self.remembered(&loaded.asked, None);
+                let mut lists = Lists::new(self.loader, memory, self.since, self.now, Vec::new());
+                lists.read(&loaded.asked).await;
+                let told = lists.finish().await;
+                self.finish(loaded.asked.clone(), memory, None, None, true, told);
             }
             (_, _) => {
                 let message = format!(
@@ -131,10 +133,10 @@ impl Walk<'_, '_> {
         }
         let loaded = match self.loader.document(&listed.url).await {
             Ok(loaded) => loaded,
-            Err(error) => return self.add(error.problem(&listed.url)),
+            Err(error) => return self.miss(error.problem(&listed.url)),
         };
         if let Err(problem) = expect(&loaded, &Capability::CapabilityList) {
-            return self.add(problem);
+            return self.miss(problem);
         }
         if loaded.reading.document.is_index {
             let message = "a Capability List is listed here, and an index of them found";
@@ -202,87 +204,42 @@ impl Walk<'_, '_> {
             .link("describedby")
             .and_then(|href| Url::parse(href).ok())
             .or(listed.described_by);
-        let mut lists = Lists::default();
+        let memory = self.remembered(&id, Some(&list.url));
+        let parents = vec![list.asked.clone(), list.url.clone()];
+        let mut lists = Lists::new(self.loader, memory, self.since, self.now, parents);
         for entry in document
             .entries
             .iter()
             .filter(|entry| entry.capability == Some(Capability::ChangeList))
         {
-            let Ok(url) = Url::parse(&entry.loc) else {
-                continue;
-            };
-            match self.loader.document(&url).await {
-                Ok(loaded) => match expect(&loaded, &Capability::ChangeList) {
-                    Ok(()) => {
-                        self.change_list(&loaded, &[&list.asked, &list.url], &mut lists)
-                            .await
-                    }
-                    Err(problem) => self.add(problem),
-                },
-                Err(error) => self.add(error.problem(&url)),
+            if let Ok(url) = Url::parse(&entry.loc) {
+                lists.read(&url).await;
             }
         }
-        self.finish(id, Some(list.url.clone()), described_by, is_own, lists);
+        let told = lists.finish().await;
+        self.finish(
+            id,
+            memory,
+            Some(list.url.clone()),
+            described_by,
+            is_own,
+            told,
+        );
     }
 
-    /// Reads a Change List, or the lists of an index. `parents` are the addresses of the Capability List.
-    async fn change_list(&mut self, list: &Arc<Loaded>, parents: &[&Url], lists: &mut Lists) {
-        let document = &list.reading.document;
-        rules::check_up(&list.reading, &list.url, parents, &mut self.loader.problems);
-        if !document.is_index {
-            self.take(list, lists);
-            if document.entries.is_empty() && list.reading.handed_on > LARGE_CHANGE_LIST {
-                let message = format!(
-                    "the Change List has {} entries and is not part of an index",
-                    list.reading.handed_on
-                );
-                self.add(
-                    Problem::new(Code::LargeChangeList, &list.url, message)
-                        .at(list.reading.line.max(1)),
-                );
-            }
-        }
-        for entry in &document.entries {
-            if self.is_over(entry) {
-                continue;
-            }
-            let Some(child) = self
-                .child_of_index(entry, list, &Capability::ChangeList)
-                .await
-            else {
-                continue;
+    /// What is remembered of a collection. One that had no identity of its own was known by its Capability List, and
+    /// keeps its feed when its author names it.
+    fn remembered(&self, id: &Url, list: Option<&Url>) -> Option<&'b CollectionMemory> {
+        let collections = &self.memory?.collections;
+        let by_id = collections
+            .iter()
+            .find(|collection| collection.identity == *id);
+        by_id.or_else(|| {
+            let stood_in = |collection: &&CollectionMemory| {
+                collection.capability_list.as_ref() == list && Some(&collection.identity) == list
             };
-            rules::check_up(
-                &child.reading,
-                &child.url,
-                parents,
-                &mut self.loader.problems,
-            );
-            let span = &child.reading.document;
-            if document.is_index && entry.until.is_some() != span.until.is_some() {
-                let (here, there) = match entry.until {
-                    Some(_) => ("closed", "has no until"),
-                    None => ("open", "has one"),
-                };
-                let message = format!(
-                    "the index calls {} {here} by its until, but that list {there}",
-                    child.url
-                );
-                self.add(
-                    Problem::new(Code::IndexUntilMismatch, &list.url, message)
-                        .at(entry.line.max(1)),
-                );
-            }
-            self.take(&child, lists);
-        }
-    }
-
-    /// The proposal's short cut: a list that was closed before the time of last processing holds nothing new.
-    fn is_over(&self, entry: &Entry) -> bool {
-        match (self.since, entry.until) {
-            (Some(since), Some(until)) => until.latest() < since.earliest(),
-            _ => false,
-        }
+            collections.iter().find(stood_in).filter(|_| list.is_some())
+        })
     }
 
     async fn child_of_index(
@@ -295,12 +252,12 @@ impl Walk<'_, '_> {
         let child = match self.loader.document(&url).await {
             Ok(child) => child,
             Err(error) => {
-                self.add(error.problem(&url));
+                self.miss(error.problem(&url));
                 return None;
             }
         };
         if let Err(problem) = expect(&child, kind) {
-            self.add(problem);
+            self.miss(problem);
             return None;
         }
         if child.reading.document.is_index {
@@ -314,64 +271,42 @@ impl Walk<'_, '_> {
         Some(child)
     }
 
-    /// Takes the changes of one Change List.
-    fn take(&mut self, list: &Arc<Loaded>, lists: &mut Lists) {
-        if lists.urls.contains(&list.url) {
-            return;
-        }
-        lists.urls.push(list.url.clone());
-        lists.horizon = match (lists.horizon, list.reading.document.from) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
-        lists.add(&list.changes, list.reading.newest_first);
-        let latest = self.now + CLOCK_SKEW;
-        if let Some(change) = list
-            .changes
-            .iter()
-            .find(|change| change.datetime.earliest() > latest)
-        {
-            let message = format!(
-                "{} is dated {}, which is in the future",
-                change.url, change.datetime
-            );
-            self.add(Problem::new(Code::FutureDatetime, &list.url, message));
-        }
-        let away =
-            |change: &&Change| Url::parse(&change.url).is_ok_and(|url| !same_site(&url, &list.url));
-        if let Some(change) = list.changes.iter().find(away) {
-            let message = format!("{} is not on the site that lists it", change.url);
-            self.add(Problem::new(Code::OffSitePages, &list.url, message));
-        }
-    }
-
     fn finish(
         &mut self,
         id: Url,
+        memory: Option<&CollectionMemory>,
         list: Option<Url>,
         described_by: Option<Url>,
         is_own: bool,
-        lists: Lists,
+        told: Told,
     ) {
-        let mut changes = lists.changes;
-        // A stable sort: where datetimes are equal, the order of the documents stands.
-        changes.sort_by_key(|change| change.datetime.start());
-        let past = changes
+        self.is_complete &= told.is_complete;
+        let past = told
+            .changes
             .iter()
             .map(|change| change.datetime)
             .filter(|moment| moment.start() <= self.now);
         self.collections.push(CollectionReading {
+            known_as: memory.map(|memory| memory.id),
             title: titles::fallback(&id),
             id,
             about: About::default(),
             described_by,
             capability_list: list,
-            change_lists: lists.urls,
-            horizon: lists.horizon,
+            horizon: told.horizon(),
+            covers_from: told.covers_from(),
             last_processed: past.max(),
-            changes,
+            is_complete: told.is_complete,
+            change_lists: told.urls,
+            lists: told.lists,
+            changes: told.changes,
             is_own,
         });
+    }
+
+    fn miss(&mut self, problem: Problem) {
+        self.is_complete = false;
+        self.add(problem);
     }
 
     fn add(&mut self, problem: Problem) {
@@ -386,40 +321,5 @@ fn listed(entry: &Entry) -> Listed {
             .unwrap_or_else(|_| unreachable!("the reader makes every loc an address")),
         describes: link("describes"),
         described_by: link("describedby"),
-    }
-}
-
-/// The changes of one collection, gathered from its lists.
-#[derive(Default)]
-struct Lists {
-    urls: Vec<Url>,
-    horizon: Option<Moment>,
-    changes: Vec<Change>,
-    /// How often each change was told by the list that told it most often.
-    told: HashMap<(String, ChangeKind, Moment), usize>,
-}
-
-impl Lists {
-    /// Lists overlap: a change that two of them tell happened once, one that a single list tells twice happened twice.
-    fn add(&mut self, changes: &[Change], newest_first: bool) {
-        let mut here: HashMap<(&str, ChangeKind, Moment), usize> = HashMap::new();
-        let mut ordered: Vec<&Change> = changes.iter().collect();
-        if newest_first {
-            ordered.reverse();
-        }
-        for change in ordered {
-            let count = here
-                .entry((&change.url, change.kind, change.datetime))
-                .or_default();
-            *count += 1;
-            let told = self
-                .told
-                .entry((change.url.clone(), change.kind, change.datetime))
-                .or_default();
-            if *count > *told {
-                *told = *count;
-                self.changes.push(change.clone());
-            }
-        }
     }
 }

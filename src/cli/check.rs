@@ -80,7 +80,14 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
     let now = Utc::now();
     let bar = progress_bar();
-    let checked = runtime.block_on(check_site(&fetcher, &site, &settings, now, progress(&bar)));
+    let checked = runtime.block_on(check_site(
+        &fetcher,
+        &site,
+        None,
+        &settings,
+        now,
+        progress(&bar),
+    ));
     bar.finish_and_clear();
     let checked =
         checked.map_err(|error| CliError::Failed(format!("{site} cannot be checked: {error}")))?;
