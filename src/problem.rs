@@ -12,9 +12,6 @@ use std::fmt::{self, Write as _};
 use serde::{Serialize, Serializer};
 use url::Url;
 
-/// Quotations from a document are cut here.
-const MAX_QUOTE_CHARS: usize = 120;
-
 /// How much a problem costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -183,28 +180,6 @@ impl Extend<Problem> for Problems {
             self.add(problem);
         }
     }
-}
-
-/// A piece of somebody's document between quotation marks: short, on one line, and harmless on a terminal.
-pub fn quote(text: &str) -> String {
-    let mut quoted = String::from("“");
-    for (count, character) in text.trim().chars().enumerate() {
-        if count == MAX_QUOTE_CHARS {
-            quoted.push('…');
-            break;
-        }
-        if character.is_control() || is_invisible(character) {
-            let _ = write!(quoted, "{}", character.escape_unicode());
-        } else {
-            quoted.push(character);
-        }
-    }
-    quoted + "”"
-}
-
-/// Characters that change how their neighbours look, or cannot be seen.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
 }
 
 macro_rules! codes {
@@ -626,11 +601,5 @@ mod tests {
             (list[0].count, list[0].line, list[0].message.as_str()),
             (3, Some(3), "first")
         );
-    }
-
-    #[test]
-    fn a_quotation_cannot_move_the_cursor_or_turn_the_text() {
-        assert_eq!(quote(" a\u{9b}31m\u{202e}b\n"), "“a\\u{9b}31m\\u{202e}b”");
-        assert!(quote(&"x".repeat(1000)).chars().count() < 130);
     }
 }
