@@ -1,6 +1,7 @@
 //! RDF/XML.
 
 use super::*;
+use crate::site::MAX_AUTHORS;
 
 fn rdf(inside: &str) -> String {
     format!(
