@@ -1,4 +1,7 @@
 //! The integration tests, one module for each thing that can be held against Sitebell.
 
-// Every document in tests/data against its stored expectation.
-mod sweep;
+mod any_document; // documents of every kind, made up for the properties
+mod disguise; // the same document in other XML
+mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
+mod reading; // reads a document and keeps everything that comes out
+mod sweep; // every document in tests/data against its stored expectation

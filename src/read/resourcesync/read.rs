@@ -574,11 +574,19 @@ impl<'a> Parser<'a> {
         self.in_entry = false;
         self.collecting = Collecting::Nothing;
         if self.has_capability {
+            self.take_waiting();
             let mut draft = std::mem::take(&mut self.draft);
             self.take(&mut draft);
             self.draft = draft;
         } else {
             self.waiting.push(std::mem::take(&mut self.draft));
+        }
+    }
+
+    /// Takes the entries that came too early, before any that came later.
+    fn take_waiting(&mut self) {
+        for mut draft in std::mem::take(&mut self.waiting) {
+            self.take(&mut draft);
         }
     }
 
@@ -595,9 +603,7 @@ impl<'a> Parser<'a> {
             };
             return Err(problem.at(line));
         }
-        for mut draft in std::mem::take(&mut self.waiting) {
-            self.take(&mut draft);
-        }
+        self.take_waiting();
         let document = &mut self.reading.document;
         if let (Some(from), Some(until)) = (document.from, document.until)
             && until.comes_before(&from)
