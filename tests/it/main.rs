@@ -2,6 +2,7 @@
 
 mod any_document; // documents of every kind, made up for the properties
 mod disguise; // the same document in other XML
+mod hostile; // documents that were made to do harm
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
 mod reading; // reads a document and keeps everything that comes out
 mod sweep; // every document in tests/data against its stored expectation
