@@ -347,11 +347,8 @@ impl<'a> Parser<'a> {
             }
             (2, "md") if rs => return self.root_metadata(tag),
             (2, "ln") if rs => {
-                if self.reading.document.links.len() < MAX_LINKS {
-                    let (link, need) = read_link(tag, self.url, self.problems);
-                    self.reading.document.links.extend(link);
-                    return Ok(need);
-                }
+                let links = &mut self.reading.document.links;
+                return Ok(keep_link(links, tag, self.url, self.problems));
             }
             (3, "loc") if sitemap && self.in_entry => {
                 self.draft.locs = self.draft.locs.saturating_add(1);
@@ -367,11 +364,8 @@ impl<'a> Parser<'a> {
             }
             (3, "md") if rs && self.in_entry => self.entry_metadata(tag),
             (3, "ln") if rs && self.in_entry => {
-                if self.draft.entry.details.links.len() < MAX_LINKS {
-                    let (link, need) = read_link(tag, self.url, self.problems);
-                    self.draft.entry.details.links.extend(link);
-                    return Ok(need);
-                }
+                let links = &mut self.draft.entry.details.links;
+                return Ok(keep_link(links, tag, self.url, self.problems));
             }
             // What has the right name in the wrong namespace is passed over like any extension, but not in silence.
             (2, "url" | "sitemap") => {
@@ -449,8 +443,11 @@ impl<'a> Parser<'a> {
             false => text,
         };
         // What is cut here is still too long to be an address, which is what has to be found out.
-        let room = MAX_TEXT_BYTES - target.len();
-        target.push_str(&text[..text.floor_char_boundary(room)]);
+        let mut end = text.len().min(MAX_TEXT_BYTES - target.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        target.push_str(&text[..end]);
     }
 
     fn root_metadata(&mut self, tag: &Tag<'_>) -> Result<Need, Refusal> {
@@ -943,6 +940,16 @@ fn repaired(text: &str) -> Option<Moment> {
     Moment::parse(&text)
         .or_else(|_| Moment::parse(&format!("{text}Z")))
         .ok()
+}
+
+/// Adds a link to those of a document or an entry, as long as there are not too many.
+fn keep_link(links: &mut Vec<Link>, tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> Need {
+    if links.len() == MAX_LINKS {
+        return Need::Nothing;
+    }
+    let (link, need) = read_link(tag, base, problems);
+    links.extend(link);
+    need
 }
 
 /// A link, if it leads anywhere, and whether something is wrong with it.
