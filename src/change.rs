@@ -1,7 +1,9 @@
-//! What happened to a page.
+//! What happened to a page, and what one check found of it.
 
+use std::collections::HashMap;
 use std::fmt;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::moment::Moment;
@@ -109,5 +111,95 @@ impl Link {
             encoding: None,
             hash: None,
         }
+    }
+}
+
+/// What one check found new in one collection: one entry of its feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The id of the Atom entry.
+    pub id: String,
+    /// When it was found; for the first check, when the changes were made.
+    pub updated_at: DateTime<Utc>,
+    /// The changes, oldest first.
+    pub changes: Vec<Change>,
+}
+
+/// What several changes of one page come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NetChange {
+    /// The page is new.
+    Created,
+    /// The page is another than before.
+    Updated,
+    /// The page is gone.
+    Deleted,
+    /// The page was new, and is gone again.
+    CameAndWent,
+}
+
+/// A page with everything that happened to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedPage<'a> {
+    /// What it comes to.
+    pub net: NetChange,
+    /// The last of its changes.
+    pub last: &'a Change,
+}
+
+/// Sums up changes, which come oldest first, page by page. The page that changed last comes last.
+pub fn net_effect(changes: &[Change]) -> Vec<ChangedPage<'_>> {
+    let mut spans: HashMap<&str, (ChangeKind, usize)> = HashMap::new();
+    for (position, change) in changes.iter().enumerate() {
+        let span = spans.entry(&change.url).or_insert((change.kind, position));
+        span.1 = position;
+    }
+    let mut pages: Vec<(usize, ChangedPage<'_>)> = (spans.into_values())
+        .map(|(first, position)| {
+            let last = &changes[position];
+            let net = match (first, last.kind) {
+                (ChangeKind::Created, ChangeKind::Deleted) => NetChange::CameAndWent,
+                (_, ChangeKind::Deleted) => NetChange::Deleted,
+                (ChangeKind::Created, _) => NetChange::Created,
+                // Deleted and created again is a page that was there before.
+                (ChangeKind::Updated | ChangeKind::Deleted, _) => NetChange::Updated,
+            };
+            (position, ChangedPage { net, last })
+        })
+        .collect();
+    pages.sort_by_key(|(position, _)| *position);
+    pages.into_iter().map(|(_, page)| page).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn net(kinds: &[ChangeKind]) -> NetChange {
+        let changes: Vec<_> = (kinds.iter())
+            .map(|&kind| Change {
+                url: "https://s.example/".into(),
+                kind,
+                datetime: Moment::parse("2026-01-01").unwrap(),
+                title: None,
+                details: Details::default(),
+            })
+            .collect();
+        let pages = net_effect(&changes);
+        assert_eq!(pages.len(), 1);
+        pages[0].net
+    }
+
+    #[test]
+    fn several_changes_of_a_page_are_summed_up() {
+        use ChangeKind::{Created, Deleted, Updated};
+        assert_eq!(net(&[Created]), NetChange::Created);
+        assert_eq!(net(&[Updated]), NetChange::Updated);
+        assert_eq!(net(&[Deleted]), NetChange::Deleted);
+        assert_eq!(net(&[Created, Updated, Updated]), NetChange::Created);
+        assert_eq!(net(&[Created, Updated, Deleted]), NetChange::CameAndWent);
+        assert_eq!(net(&[Deleted, Created]), NetChange::Updated);
+        assert_eq!(net(&[Updated, Deleted]), NetChange::Deleted);
+        assert_eq!(net(&[Deleted, Created, Deleted]), NetChange::Deleted);
     }
 }

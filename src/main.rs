@@ -1,1 +1,5 @@
-fn main() {}
+//! The `sitebell` program: everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    sitebell::cli::run(std::env::args_os())
+}

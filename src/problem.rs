@@ -12,9 +12,9 @@ use std::fmt::{self, Write as _};
 use serde::{Serialize, Serializer};
 use url::Url;
 
-/// Quotations from a document are cut here.
-const MAX_QUOTE_CHARS: usize = 120;
-/// And messages here: room for three quotations and a sentence around them.
+use crate::text::visible;
+
+/// Messages are cut here: room for three quotations and a sentence around them.
 const MAX_MESSAGE_CHARS: usize = 600;
 
 /// How much a problem costs.
@@ -53,7 +53,8 @@ impl Problem {
             code,
             document: document.as_str().to_owned(),
             line: None,
-            message: harmless(&message.into()),
+            // Names of elements and prefixes come into it without quotation marks, and they may be anything.
+            message: visible(&message.into(), MAX_MESSAGE_CHARS),
             snippet: code.snippet().to_owned(),
             count: 1,
         }
@@ -194,37 +195,6 @@ impl Extend<Problem> for Problems {
             self.add(problem);
         }
     }
-}
-
-/// A piece of somebody's document between quotation marks: short, on one line, and harmless on a terminal.
-pub fn quote(text: &str) -> String {
-    format!("“{}”", visible(text.trim(), MAX_QUOTE_CHARS))
-}
-
-/// A whole message. Names of elements and prefixes come into it without quotation marks, and they may be anything.
-fn harmless(message: &str) -> String {
-    visible(message, MAX_MESSAGE_CHARS)
-}
-
-fn visible(text: &str, limit: usize) -> String {
-    let mut shown = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == limit {
-            shown.push('…');
-            break;
-        }
-        if character.is_control() || is_invisible(character) {
-            let _ = write!(shown, "{}", character.escape_unicode());
-        } else {
-            shown.push(character);
-        }
-    }
-    shown
-}
-
-/// Characters that change how their neighbours look, or cannot be seen.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
 }
 
 macro_rules! codes {
@@ -655,12 +625,6 @@ mod tests {
             (list[0].count, list[0].line, list[0].message.as_str()),
             (3, Some(3), "first")
         );
-    }
-
-    #[test]
-    fn a_quotation_cannot_move_the_cursor_or_turn_the_text() {
-        assert_eq!(quote(" a\u{9b}31m\u{202e}b\n"), "“a\\u{9b}31m\\u{202e}b”");
-        assert!(quote(&"x".repeat(1000)).chars().count() < 130);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 mod any_document; // documents of every kind, made up for the properties
 mod disguise; // the same document in other XML
+mod fake_site; // a website on loopback, told what to serve
+mod fetching; // requests: where they go, how politely, and what comes back
 mod hostile; // documents that were made to do harm
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
 mod reading; // reads a document and keeps everything that comes out

@@ -11,9 +11,10 @@ use url::Url;
 use super::document::{Capability, Document, Entry, RS, SITEMAP};
 use crate::change::{ChangeKind, Link};
 use crate::moment::{Moment, MomentError};
-use crate::problem::{Code, Problem, Problems, quote};
+use crate::problem::{Code, Problem, Problems};
 use crate::read::address;
 use crate::read::xml::{InputError, Item, Tag, XmlFault, XmlReader};
+use crate::text::quote;
 
 /// The limit of the Sitemaps protocol.
 pub const MAX_ENTRIES: usize = 50_000;

@@ -6,7 +6,8 @@ use url::Url;
 
 use super::document::{Capability, Document};
 use super::read::Reading;
-use crate::problem::{Code, Problem, Problems, quote};
+use crate::problem::{Code, Problem, Problems};
+use crate::text::quote;
 
 /// Checks everything that can be said of a document on its own.
 pub fn check(reading: &Reading, url: &Url, problems: &mut Problems) {

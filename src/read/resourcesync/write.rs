@@ -124,7 +124,7 @@ impl Tag {
 fn escape(text: &str) -> String {
     let legal: String = text
         .chars()
-        .filter(|&character| crate::read::xml::is_legal(character))
+        .filter(|&character| crate::text::is_legal(character))
         .collect();
     quick_xml::escape::escape(&legal).into_owned()
 }

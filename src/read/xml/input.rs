@@ -327,11 +327,6 @@ fn illegal_character(text: &[u8]) -> Option<(usize, u32)> {
     })
 }
 
-/// Whether a document may contain this character, written as a reference or not.
-pub fn is_legal(character: char) -> bool {
-    matches!(character, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

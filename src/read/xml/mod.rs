@@ -20,7 +20,8 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use self::input::Input;
-pub use self::input::{InputError, is_legal};
+pub use self::input::InputError;
+use crate::text::is_legal;
 
 /// Real documents are three deep, metadata perhaps ten.
 pub const MAX_DEPTH: usize = 32;

@@ -1,0 +1,176 @@
+//! One reading of a site, from what a person typed down to its changes.
+//!
+//! [`check_site`] finds the root document, walks from there to every Change List, and gives titles to what it found.
+//! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
+
+mod titles;
+mod walk;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use crate::change::Change;
+use crate::discover::{Discovery, discover};
+use crate::fetch::{FetchError, Fetcher};
+use crate::load::{Keep, Limits, Loader, Progress};
+use crate::moment::Moment;
+use crate::problem::Problem;
+use crate::read::resourcesync::ReadingRules;
+use crate::site::About;
+use crate::site::{Format, SiteUrl};
+
+/// How to read a site.
+#[derive(Debug, Clone, Default)]
+pub struct CheckSettings {
+    /// The bounds.
+    pub limits: Limits,
+    /// Takes `lastmod` for the time of a change that has no `datetime`.
+    pub accept_lastmod: bool,
+    /// Only changes that may lie after this, and only the lists that may hold such.
+    pub since: Option<Moment>,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub struct Checked {
+    /// The site.
+    pub site: SiteReading,
+    /// Its collections, in the order in which the site lists them.
+    pub collections: Vec<CollectionReading>,
+    /// What should be better.
+    pub problems: Vec<Problem>,
+    /// Requests that were made.
+    pub requests: u32,
+    /// Bytes that came over the network.
+    pub bytes: u64,
+}
+
+/// A site as it was read.
+#[derive(Debug)]
+pub struct SiteReading {
+    /// The address that was asked for, made whole.
+    pub url: Url,
+    /// The document that describes it, if there is one.
+    pub root: Option<Url>,
+    /// The format of that document.
+    pub format: Option<Format>,
+    /// What the site is called: by itself, or else by its address.
+    pub title: String,
+    /// What it says about itself.
+    pub about: About,
+}
+
+/// A collection as it was read.
+#[derive(Debug)]
+pub struct CollectionReading {
+    /// The address that identifies it.
+    pub id: Url,
+    /// What it is called: by itself, or else by its address.
+    pub title: String,
+    /// What it says about itself.
+    pub about: About,
+    /// Where it is described for people, in the words of the source.
+    pub described_by: Option<Url>,
+    /// Its Capability List; none where a Change List is all there is.
+    pub capability_list: Option<Url>,
+    /// The Change Lists that were read, indexes left out.
+    pub change_lists: Vec<Url>,
+    /// How far back the lists reach, as they say.
+    pub horizon: Option<Moment>,
+    /// The newest change that does not lie in the future.
+    pub last_processed: Option<Moment>,
+    /// The changes, oldest first.
+    pub changes: Vec<Change>,
+    /// Whether the collection is on the site that describes it; otherwise this is only a claim.
+    pub is_own: bool,
+}
+
+/// Why a site could not be checked at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The site did not answer, or may not be asked.
+    #[error(transparent)]
+    Unreachable(Arc<FetchError>),
+}
+
+/// Reads a site once. `now` decides which changes lie in the future.
+pub async fn check_site(
+    fetcher: &Fetcher,
+    site: &SiteUrl,
+    settings: &CheckSettings,
+    now: DateTime<Utc>,
+    progress: Progress,
+) -> Result<Checked, CheckError> {
+    match check_address(fetcher, site, settings, now, &progress).await {
+        // Small sites are not always on https, and people do not type schemes.
+        Err(CheckError::Unreachable(error)) if speaks_no_https(&error) => match site.over_http() {
+            Some(plain) => check_address(fetcher, &plain, settings, now, &progress)
+                .await
+                // What is wrong with https is the better answer of the two.
+                .map_err(|_| CheckError::Unreachable(error)),
+            None => Err(CheckError::Unreachable(error)),
+        },
+        result => result,
+    }
+}
+
+fn speaks_no_https(error: &FetchError) -> bool {
+    matches!(
+        error,
+        FetchError::Connect { .. } | FetchError::Tls { .. } | FetchError::Timeout { .. }
+    )
+}
+
+async fn check_address(
+    fetcher: &Fetcher,
+    site: &SiteUrl,
+    settings: &CheckSettings,
+    now: DateTime<Utc>,
+    progress: &Progress,
+) -> Result<Checked, CheckError> {
+    let rules = ReadingRules {
+        accept_lastmod: settings.accept_lastmod,
+    };
+    let since = settings.since;
+    let keep: Keep =
+        Arc::new(move |change| since.is_none_or(|since| change.datetime.may_be_after(&since)));
+    let mut loader = Loader::new(
+        fetcher,
+        site.url().clone(),
+        settings.limits,
+        rules,
+        keep,
+        progress.clone(),
+    );
+    let discovery = discover(&mut loader, site)
+        .await
+        .map_err(CheckError::Unreachable)?;
+    let (root, mut collections) = match discovery {
+        Discovery::Found(root) => {
+            let collections = walk::walk(&mut loader, &root, since, now).await;
+            (Some(root), collections)
+        }
+        Discovery::Nothing => (None, Vec::new()),
+    };
+    let about = titles::find(&mut loader, site, root.as_ref(), &mut collections).await;
+    let site = SiteReading {
+        url: site.url().clone(),
+        root: root.as_ref().map(|root| root.loaded.url.clone()),
+        format: root.as_ref().map(|_| Format::ResourceSync),
+        title: about
+            .title
+            .clone()
+            .unwrap_or_else(|| titles::fallback(&site.at_root("/"))),
+        about,
+    };
+    let (requests, bytes) = (loader.requests, loader.bytes);
+    Ok(Checked {
+        site,
+        collections,
+        problems: loader.problems.into_vec(),
+        requests,
+        bytes,
+    })
+}

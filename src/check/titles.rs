@@ -1,0 +1,114 @@
+//! What a site and its collections are called, and by whom they are made.
+//!
+//! First what `describedby` says, then the title of the described page, then the address. Each costs a request, so each
+//! address is asked once, and only a few in one check.
+
+use std::collections::HashMap;
+
+use url::Url;
+
+use super::CollectionReading;
+use crate::discover::Root;
+use crate::fetch::FetchError;
+use crate::load::{LoadError, Loader};
+use crate::problem::{Code, Problem};
+use crate::read::about;
+use crate::site::About;
+use crate::site::{SiteUrl, same_site};
+use crate::text::readable_address;
+
+/// Fills in what the collections are called, and says the same of the site.
+pub(super) async fn find(
+    loader: &mut Loader<'_>,
+    site: &SiteUrl,
+    root: Option<&Root>,
+    collections: &mut [CollectionReading],
+) -> About {
+    let mut titles = Titles {
+        loader,
+        known: HashMap::new(),
+    };
+    let described_by = root.and_then(|root| root.loaded.reading.document.link("describedby"));
+    let home = site.at_root("/");
+    let mut about = match described_by.and_then(|href| Url::parse(href).ok()) {
+        Some(url) => titles.description(&url, &home).await,
+        None => About::default(),
+    };
+    for collection in collections.iter_mut() {
+        let mut found = match collection.described_by.clone() {
+            Some(url) => titles.description(&url, &collection.id).await,
+            None => About::default(),
+        };
+        // A page of another site is that site's business.
+        let has_page =
+            collection.is_own && collection.capability_list.as_ref() != Some(&collection.id);
+        if found.title.is_none() && has_page {
+            found = found.or(titles.page(&collection.id).await);
+        }
+        if let Some(title) = &found.title {
+            collection.title.clone_from(title);
+        }
+        collection.about = found;
+    }
+    // The only collection of a site and the site are one thing to their author.
+    if let [only] = collections
+        && same_site(&only.id, &home)
+    {
+        about = about.or(only.about.clone());
+    }
+    if about.title.is_none() {
+        about = about.or(titles.page(&home).await);
+    }
+    about
+}
+
+/// A title for something that has none.
+pub(super) fn fallback(url: &Url) -> String {
+    readable_address(url)
+}
+
+struct Titles<'a, 'b> {
+    loader: &'a mut Loader<'b>,
+    known: HashMap<Url, About>,
+}
+
+impl Titles<'_, '_> {
+    /// What a `describedby` document says about `described`.
+    async fn description(&mut self, url: &Url, described: &Url) -> About {
+        let problem = match self.loader.description(url, false).await {
+            Ok(found) => match about::read(
+                &found.bytes,
+                found.content_type.as_deref(),
+                &found.url,
+                described,
+            ) {
+                Ok(about) => return about,
+                Err(error) => Problem::new(
+                    Code::MetadataUnreadable,
+                    url,
+                    format!("the description is of no use: {error}"),
+                ),
+            },
+            Err(error) => error.problem(url),
+        };
+        self.loader.problems.add(problem);
+        About::default()
+    }
+
+    /// What a page says about itself. Nobody promised a page, so its absence is no problem.
+    async fn page(&mut self, url: &Url) -> About {
+        if let Some(known) = self.known.get(url) {
+            return known.clone();
+        }
+        let about = match self.loader.description(url, true).await {
+            Ok(found) => about::read(&found.bytes, found.content_type.as_deref(), &found.url, url)
+                .unwrap_or_default(),
+            Err(LoadError::Fetch(error)) if matches!(*error, FetchError::TooLarge { .. }) => {
+                About::default()
+            }
+            Err(_) => About::default(),
+        };
+        self.known.insert(url.clone(), about.clone());
+        about
+    }
+}

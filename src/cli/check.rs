@@ -1,0 +1,200 @@
+//! `sitebell check`: reads a site once, writes nothing, and prints what it found.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{CliError, Outcome, config, print, report, wants_colour};
+use crate::check::{CheckSettings, Checked, CollectionReading, check_site};
+use crate::feed::{Part, Subject, site_feed};
+use crate::fetch::Fetcher;
+use crate::load::Progress;
+use crate::moment::Moment;
+use crate::problem::Severity;
+use crate::site::SiteUrl;
+use crate::track::first_entries;
+
+pub(super) fn command() -> Command {
+    Command::new("check")
+        .about("Read a site once and print its collections, changes and problems")
+        .long_about(
+            "Reads a site once, writes nothing, and prints its collections, its changes and what its author should \
+             fix.\n\nExit status: 0 if there is nothing to fix; 1 if there are errors or warnings (notes are advice \
+             and do not count); 2 if the site could not be checked.",
+        )
+        .arg(Arg::new("address").required(true).value_name("ADDRESS").help("A site, a page or a document: example.com"))
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("atom")
+                .help("Print everything as JSON, for programs"),
+        )
+        .arg(
+            Arg::new("atom")
+                .long("atom")
+                .action(ArgAction::SetTrue)
+                .help("Print the Atom feed that following this site would start with"),
+        )
+        .arg(
+            Arg::new("since")
+                .long("since")
+                .value_name("DATETIME")
+                .help("Only changes after this W3C datetime, such as 2026-01-31 or 2026-01-31T12:00:00Z"),
+        )
+        .arg(
+            Arg::new("accept-lastmod")
+                .long("accept-lastmod")
+                .action(ArgAction::SetTrue)
+                .help("Take lastmod for the time of changes without datetime, as ResourceSync 1.0 meant it"),
+        )
+}
+
+pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
+    let config = config(arguments)?;
+    let typed = arguments
+        .get_one::<String>("address")
+        .map(String::as_str)
+        .unwrap_or_default();
+    let site = SiteUrl::parse(typed).map_err(|error| CliError::Argument(error.to_string()))?;
+    let since = arguments.get_one::<String>("since").map(|text| {
+        Moment::parse(text.trim())
+            .map_err(|error| CliError::Argument(format!("--since is “{text}”: {error}")))
+    });
+    let settings = CheckSettings {
+        accept_lastmod: arguments.get_flag("accept-lastmod"),
+        since: since.transpose()?,
+        ..config.check_settings()
+    };
+    let fetcher =
+        Fetcher::new(config.fetch).map_err(|error| CliError::Failed(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime =
+        runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
+    let now = Utc::now();
+    let bar = progress_bar();
+    let checked = runtime.block_on(check_site(&fetcher, &site, &settings, now, progress(&bar)));
+    bar.finish_and_clear();
+    let checked =
+        checked.map_err(|error| CliError::Failed(format!("{site} cannot be checked: {error}")))?;
+    let text = if arguments.get_flag("json") {
+        format!("{:#}\n", to_json(&checked))
+    } else if arguments.get_flag("atom") {
+        to_atom(&checked, now)
+    } else {
+        report::render(&checked, settings.since, wants_colour())
+    };
+    print(&text)?;
+    let worst = checked
+        .problems
+        .iter()
+        .map(|problem| problem.severity())
+        .max();
+    Ok(if worst > Some(Severity::Note) {
+        Outcome::ProblemsFound
+    } else {
+        Outcome::Done
+    })
+}
+
+/// A line that says what is being read; hidden unless a person is looking at the output.
+fn progress_bar() -> ProgressBar {
+    if !std::io::stdout().is_terminal() || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(std::time::Duration::from_millis(100));
+    bar
+}
+
+fn progress(bar: &ProgressBar) -> Progress {
+    let bar = bar.clone();
+    Arc::new(move |url: &Url| bar.set_message(format!("reading {url}")))
+}
+
+/// The shape that programs rely on.
+fn to_json(checked: &Checked) -> Value {
+    let collections: Vec<Value> = checked.collections.iter().map(collection_to_json).collect();
+    json!({
+        "site": {
+            "url": checked.site.url.as_str(),
+            "root": checked.site.root.as_ref().map(Url::as_str),
+            "format": checked.site.format.map(|format| format.as_str()),
+            "title": checked.site.title,
+        },
+        "collections": collections,
+        "problems": checked.problems,
+        "requests": checked.requests,
+        "bytes": checked.bytes,
+    })
+}
+
+fn collection_to_json(collection: &CollectionReading) -> Value {
+    let as_given = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
+    let changes = collection.changes.iter().map(|change| {
+        json!({
+            "url": change.url,
+            "kind": change.kind,
+            "datetime": change.datetime.to_string(),
+            "title": change.title,
+        })
+    });
+    json!({
+        "id": collection.id.as_str(),
+        "title": collection.title,
+        "capability_list": collection.capability_list.as_ref().map(Url::as_str),
+        "change_lists": collection.change_lists.iter().map(Url::as_str).collect::<Vec<_>>(),
+        "horizon": as_given(collection.horizon),
+        "last_processed": as_given(collection.last_processed),
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+/// The feed of the whole site, as its first check would make it.
+fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
+    let site = &checked.site;
+    let home = site.root.as_ref().unwrap_or(&site.url);
+    let page = home.join("/").unwrap_or_else(|_| home.clone());
+    let parts: Vec<Part<'_>> = (checked.collections.iter())
+        .map(|collection| Part {
+            subject: Subject {
+                id: tag(&collection.id, None),
+                title: &collection.title,
+                about: &collection.about,
+                page: &collection.id,
+                described_by: collection.described_by.as_ref(),
+            },
+            entries: first_entries(&collection.changes, now, |day| {
+                tag(&collection.id, Some(day))
+            }),
+        })
+        .collect();
+    let subject = Subject {
+        id: tag(&page, None) + "#site",
+        title: &site.title,
+        about: &site.about,
+        page: &page,
+        described_by: None,
+    };
+    site_feed(&subject, &parts, now)
+}
+
+/// An id for something that is printed and forgotten: the same every time, because it is made of nothing but the
+/// address and the day.
+fn tag(url: &Url, day: Option<NaiveDate>) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let rest = &url.as_str()[url.scheme().len() + "://".len()..];
+    let day = day.map(|day| format!(":{day}")).unwrap_or_default();
+    // RFC 4151: since when the name is used this way, which is as good as any day of the proposal's year.
+    format!("tag:{host},2022:sitebell:{}{day}", rest.replace('#', "%23"))
+}

@@ -1,0 +1,136 @@
+//! The command line: which commands there are and what they take.
+//!
+//! Every command ends in one of three ways, which are the exit codes: done; done, and problems were found; could not be
+//! done, with one clear sentence.
+
+mod check;
+mod report;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
+use crate::config::{Config, ConfigError, SETTINGS, Values};
+
+/// Why a command could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// A setting.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An argument.
+    #[error("{0}")]
+    Argument(String),
+    /// The thing itself.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// How a command ended that could be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to complain about.
+    Done,
+    /// Problems were found.
+    ProblemsFound,
+}
+
+/// Runs the command that the arguments name.
+pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
+    let matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // clap's own help, version and error texts; 2 for every kind of misuse.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let result = match matches.subcommand() {
+        Some(("check", arguments)) => check::run(arguments),
+        _ => Err(CliError::Argument(
+            "there is no such command; see sitebell --help".to_owned(),
+        )),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::ProblemsFound) => ExitCode::from(1),
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "sitebell: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// All commands.
+pub fn command() -> Command {
+    Command::new("sitebell")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Follow any website: reads what a site says about its changes and makes feeds of it")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_settings(check::command()))
+}
+
+/// Adds the settings of fetching and checking to a command.
+fn with_settings(command: Command) -> Command {
+    let settings = SETTINGS.iter().map(|setting| {
+        let action = if setting.is_list() {
+            ArgAction::Append
+        } else {
+            ArgAction::Set
+        };
+        Arg::new(setting.name)
+            .long(setting.name)
+            .value_name(setting.value)
+            .action(action)
+            .help(setting.to_string())
+            .help_heading("Settings (a flag, or the environment, or sitebell.toml)")
+    });
+    let file = Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("Read settings from this file instead of sitebell.toml in the working directory")
+        .help_heading("Settings (a flag, or the environment, or sitebell.toml)");
+    command.arg(file).args(settings)
+}
+
+/// The settings that hold for a command.
+fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
+    let flag = |name: &str| {
+        arguments
+            .get_many::<String>(name)
+            .map(|values| values.cloned().collect())
+    };
+    let values = Values::gather(
+        |name| flag(name).unwrap_or_default(),
+        |name| std::env::var(name).ok().filter(|value| !value.is_empty()),
+        arguments.get_one::<PathBuf>("config").map(PathBuf::as_path),
+    )?;
+    Ok(values.config()?)
+}
+
+/// Writes to standard output. A reader that has seen enough (`| head`) is no error.
+fn print(text: &str) -> Result<(), CliError> {
+    let mut output = std::io::stdout().lock();
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::Failed(
+            format!("the output could not be written: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether colour is welcome on standard output.
+fn wants_colour() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal()
+        && !set("NO_COLOR")
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

@@ -1,0 +1,354 @@
+//! One polite GET: the only code that talks to other people's servers.
+//!
+//! Every request, and every hop of a redirect, goes the same way: the [`guard`] judges the address, the host's turn is
+//! awaited, the client dials nothing but judged addresses, and the body is a stream that is held to its limits. There
+//! is no second path. Only GET, never cookies, credentials, proxies or a referrer.
+//!
+//! The one rule: a [`Body`] holds its host's turn; read or drop it before asking the same host again.
+//!
+//! `get` is for documents that a site publishes for machines (robots.txt, sitemaps, ResourceSync); [`Fetcher::get_page`]
+//! is for pages and asks robots.txt first.
+
+mod body;
+mod client;
+mod decode;
+mod error;
+pub mod guard;
+mod head;
+mod pace;
+mod redirect;
+pub mod robots;
+mod settings;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, Utc};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+pub use body::{Body, BodyStats};
+pub use client::{LookingUp, Lookup, SystemLookup};
+pub use error::{FetchError, RedirectProblem, Slowness};
+pub use guard::{AllowNet, AllowNetError, Guard, Refusal};
+pub use head::Validators;
+pub use robots::Robots;
+pub use settings::FetchSettings;
+
+use body::BodyLimits;
+use client::{ClientSettings, Clients, MAX_HEAD_BYTES};
+use decode::Coding;
+use pace::{Pace, Slot};
+use redirect::Trail;
+use robots::RobotsCache;
+
+/// How much of a body is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// A ResourceSync or sitemap document: up to the ceiling of these formats.
+    Document,
+    /// Anything else: robots.txt, a page, a description.
+    Other,
+}
+
+/// What to get.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The address. Its fragment is not sent.
+    pub url: Url,
+    /// How much of it is taken.
+    pub limit: Limit,
+    /// What the last answer gave us, to ask "only if it changed".
+    pub validators: Option<Validators>,
+}
+
+impl Request {
+    /// An unconditional request.
+    pub fn new(url: Url, limit: Limit) -> Self {
+        Self {
+            url,
+            limit,
+            validators: None,
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Fetched {
+    /// The address that answered, after all redirects.
+    pub url: Url,
+    /// There were redirects, and all of them were permanent.
+    pub permanently_moved: bool,
+    /// The HTTP status: 2xx or 304.
+    pub status: u16,
+    /// The body, or that it has not changed.
+    pub answer: Answer,
+    /// What to ask with next time. Keep them only once the body has been read without an error.
+    pub validators: Option<Validators>,
+    /// The server's clock.
+    pub date: Option<DateTime<Utc>>,
+    /// The values of all `Link` fields.
+    pub link_headers: Vec<String>,
+    /// The value of `Content-Type`.
+    pub content_type: Option<String>,
+    /// How long the server promises that this stays as it is, at most seven days.
+    pub fresh_for: Option<Duration>,
+    /// Requests made for this, redirects included.
+    pub requests: u32,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub enum Answer {
+    /// A body, possibly empty.
+    Body(Body),
+    /// Nothing changed since the validators were given out.
+    NotModified,
+}
+
+impl Answer {
+    /// The body, unless nothing changed.
+    pub fn into_body(self) -> Option<Body> {
+        match self {
+            Self::Body(body) => Some(body),
+            Self::NotModified => None,
+        }
+    }
+}
+
+/// Makes requests. One for the whole service, because it keeps the pace of every host.
+pub struct Fetcher {
+    settings: FetchSettings,
+    guard: Arc<Guard>,
+    clients: Clients,
+    pace: Pace,
+    robots: RobotsCache,
+}
+
+/// Whether robots.txt is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obey {
+    Robots,
+    Nothing,
+}
+
+impl Fetcher {
+    /// A fetcher with the resolver of the operating system.
+    pub fn new(settings: FetchSettings) -> Result<Self, FetchError> {
+        Self::with_lookup(settings, Arc::new(SystemLookup))
+    }
+
+    /// A fetcher that asks `lookup` for the addresses of names. They are judged all the same.
+    pub fn with_lookup(
+        settings: FetchSettings,
+        lookup: Arc<dyn Lookup>,
+    ) -> Result<Self, FetchError> {
+        let guard = Arc::new(Guard {
+            allow: settings.allow_nets.clone(),
+        });
+        let client_settings = ClientSettings {
+            user_agent: settings.user_agent()?,
+            connect_timeout: settings.connect_timeout,
+        };
+        Ok(Self {
+            clients: Clients::new(guard.clone(), lookup, client_settings)?,
+            pace: Pace::new(settings.host_gap, settings.max_in_flight),
+            robots: RobotsCache::default(),
+            guard,
+            settings,
+        })
+    }
+
+    /// Gets a document that is meant for machines.
+    pub async fn get(&self, request: Request) -> Result<Fetched, FetchError> {
+        self.run(request, Obey::Nothing).await
+    }
+
+    /// Gets a page, unless robots.txt of its site, or of any site that it redirects to, says no.
+    pub async fn get_page(&self, request: Request) -> Result<Fetched, FetchError> {
+        self.run(request, Obey::Robots).await
+    }
+
+    /// The robots.txt of the origin of `url`, remembered for a day.
+    pub async fn robots(&self, url: &Url) -> Arc<Robots> {
+        if let Some(robots) = self.robots.get(url) {
+            return robots;
+        }
+        let (robots, keep_for) = self.fetch_robots(url).await;
+        let robots = Arc::new(robots);
+        self.robots.put(url, robots.clone(), keep_for);
+        robots
+    }
+
+    async fn fetch_robots(&self, url: &Url) -> (Robots, Duration) {
+        let Ok(url) = url.join("/robots.txt") else {
+            return (Robots::missing(), Duration::ZERO);
+        };
+        // The larger limit, since only the first part of it is read in any case.
+        // Boxed because this is a request inside of a request: `get_page` asks for robots, robots are got.
+        let fetched = Box::pin(self.run(Request::new(url, Limit::Document), Obey::Nothing)).await;
+        let read = match fetched.map(|fetched| fetched.answer.into_body()) {
+            Ok(Some(body)) => body
+                .read_with(|reader| robots::read(reader))
+                .await
+                .map(|(robots, _)| robots),
+            Ok(None) => Ok(Robots::missing()),
+            Err(error) => Err(error),
+        };
+        robots::settle(read)
+    }
+
+    async fn run(&self, mut request: Request, obey: Obey) -> Result<Fetched, FetchError> {
+        request.url.set_fragment(None);
+        let mut trail = Trail::new(&request.url, self.settings.max_redirects);
+        // Waiting for a host's turn costs nothing of it: only the network's time counts.
+        let mut time_left = self.settings.total_timeout;
+        loop {
+            let url = &request.url;
+            self.guard.check_url(url)?;
+            if obey == Obey::Robots {
+                self.robots(url).await.check(url)?;
+            }
+            let slot = self.pace.slot(url).await?;
+            let started = Instant::now();
+            let conditions = request
+                .validators
+                .as_ref()
+                .map(|validators| validators.conditions(url));
+            let response = self
+                .send(url, conditions.clone().unwrap_or_default(), time_left)
+                .await?;
+            let status = response.status().as_u16();
+            if matches!(status, 300..=399) && status != 304 {
+                let next = trail.follow(url, status, response.headers());
+                request.url = next.map_err(|problem| FetchError::Redirect {
+                    url: url.to_string(),
+                    problem,
+                })?;
+                time_left = time_left.saturating_sub(started.elapsed());
+                continue;
+            }
+            let deadline = started + time_left;
+            let was_asked = conditions.is_some_and(|conditions| !conditions.is_empty());
+            return self.answer(request, &trail, response, slot, deadline, was_asked);
+        }
+    }
+
+    /// Sends one request to a judged address and waits for the head of the response.
+    async fn send(
+        &self,
+        url: &Url,
+        conditions: HeaderMap,
+        time_left: Duration,
+    ) -> Result<reqwest::Response, FetchError> {
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port_or_known_default().unwrap_or_default();
+        let client = self.clients.for_port(port)?;
+        let patience = self.settings.connect_timeout + self.settings.idle_timeout;
+        let too_slow = |which| FetchError::Timeout {
+            host: host.to_owned(),
+            which,
+        };
+        let sending = client.get(url.clone()).headers(conditions).send();
+        let response = match timeout(patience.min(time_left), sending).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(FetchError::from_send(host, error, patience)),
+            Err(_) if time_left <= patience => {
+                return Err(too_slow(Slowness::Total(self.settings.total_timeout)));
+            }
+            Err(_) => return Err(too_slow(Slowness::Answer(patience))),
+        };
+        self.check_peer(url, response.remote_addr())?;
+        if head::size(response.headers()) > MAX_HEAD_BYTES as usize {
+            return Err(FetchError::HeadTooLarge {
+                url: url.to_string(),
+            });
+        }
+        Ok(response)
+    }
+
+    /// The last line of defence: whatever happened in between, nothing is read from an address that is refused.
+    fn check_peer(&self, url: &Url, peer: Option<SocketAddr>) -> Result<(), Refusal> {
+        let host = url.host_str().unwrap_or_default();
+        let Some(peer) = peer else {
+            return Err(Refusal::LeadsInside {
+                host: host.to_owned(),
+            });
+        };
+        match url.domain() {
+            Some(name) => self.guard.check_resolved(name, peer.ip(), peer.port()),
+            None => self.guard.check_addr(peer.ip(), peer.port()),
+        }
+    }
+
+    fn answer(
+        &self,
+        request: Request,
+        trail: &Trail,
+        response: reqwest::Response,
+        slot: Slot,
+        deadline: Instant,
+        was_asked: bool,
+    ) -> Result<Fetched, FetchError> {
+        let url = request.url;
+        let status = response.status().as_u16();
+        let headers = response.headers();
+        let now = SystemTime::now();
+        let newer = Validators::from_head(&url, headers);
+        let mut fetched = Fetched {
+            permanently_moved: trail.has_moved_for_good(),
+            status,
+            answer: Answer::NotModified,
+            validators: newer.clone(),
+            date: head::date(headers),
+            link_headers: head::links(headers),
+            content_type: head::content_type(headers),
+            fresh_for: head::fresh_for(headers, now),
+            requests: trail.requests(),
+            url,
+        };
+        match status {
+            304 if was_asked => {
+                fetched.validators = request.validators.map(|sent| sent.updated_by(newer));
+            }
+            304 => {
+                return Err(FetchError::UnaskedNotModified {
+                    url: fetched.url.into(),
+                });
+            }
+            // 206 is a part of a document, and we never ask for parts.
+            206 | 0..200 | 300.. => {
+                let retry_after = head::retry_after(headers, now);
+                if let (429 | 503, Some(wait)) = (status, retry_after) {
+                    slot.keep_peace(wait);
+                }
+                return Err(FetchError::Status {
+                    url: fetched.url.into(),
+                    status,
+                    retry_after,
+                });
+            }
+            _ => {
+                let codings = headers
+                    .get_all(CONTENT_ENCODING)
+                    .iter()
+                    .map(|value| value.as_bytes());
+                let coding = Coding::parse(codings).map_err(|reason| FetchError::Encoding {
+                    url: fetched.url.to_string(),
+                    reason,
+                })?;
+                let limits = BodyLimits {
+                    max_bytes: self.settings.max_bytes(request.limit),
+                    idle: self.settings.idle_timeout,
+                    total: self.settings.total_timeout,
+                    deadline,
+                };
+                fetched.answer = Answer::Body(Body::new(response, coding, limits, slot)?);
+            }
+        }
+        Ok(fetched)
+    }
+}

@@ -1,0 +1,280 @@
+//! What a person asks to follow.
+
+use std::fmt;
+
+use url::Url;
+
+use crate::read::address::MAX_ADDRESS_CHARS;
+
+/// How a site describes itself to machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// ResourceSync, as proposal IFCC-0001 asks.
+    ResourceSync,
+}
+
+impl Format {
+    /// Its name for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::ResourceSync => "resourcesync",
+        }
+    }
+}
+
+/// Most authors kept; a longer list is a directory.
+pub const MAX_AUTHORS: usize = 20;
+
+/// Metadata of a site or a collection, every text cleaned and plain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// What it is called.
+    pub title: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// Who made it: names, at most [`MAX_AUTHORS`], each once.
+    pub authors: Vec<String>,
+    /// What others may do with it, in words or as the address of a licence.
+    pub rights: Option<String>,
+    /// The language it is in, as a tag.
+    pub language: Option<String>,
+}
+
+impl About {
+    /// Whether nothing at all is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Fills what is missing here from `other`.
+    #[must_use]
+    pub fn or(self, other: About) -> About {
+        About {
+            title: self.title.or(other.title),
+            description: self.description.or(other.description),
+            authors: if self.authors.is_empty() {
+                other.authors
+            } else {
+                self.authors
+            },
+            rights: self.rights.or(other.rights),
+            language: self.language.or(other.language),
+        }
+    }
+}
+
+/// An address that a person typed, made whole.
+///
+/// Bare hosts, missing schemes, upper case, stray spaces and names in any script are what people type. Everything that
+/// is not the address of a website is refused with one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteUrl {
+    url: Url,
+    scheme_given: bool,
+}
+
+/// Why a text is not the address of a site.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SiteUrlError {
+    /// Nothing was typed.
+    #[error("there is no address; type one such as example.com")]
+    Empty,
+    /// Longer than any address.
+    #[error("the address is longer than {MAX_ADDRESS_CHARS} characters")]
+    TooLong,
+    /// `ftp:`, `mailto:` and the like.
+    #[error("“{0}:” is not a kind of address that can be followed; use http or https")]
+    Scheme(String),
+    /// A name or password.
+    #[error("the address contains a name or password; leave out everything before the @")]
+    Credentials,
+    /// Characters on which programs disagree.
+    #[error("the address contains a backslash or a control character; type it again without")]
+    Characters,
+    /// No host name can be seen in it.
+    #[error("“{0}” is not the address of a website; type one such as example.com")]
+    NotAnAddress(String),
+}
+
+impl SiteUrl {
+    /// Reads what a person typed.
+    pub fn parse(text: &str) -> Result<SiteUrl, SiteUrlError> {
+        let typed = text
+            .trim()
+            .trim_matches(['<', '>', '"', '\'', '“', '”'])
+            .trim();
+        if typed.is_empty() {
+            return Err(SiteUrlError::Empty);
+        }
+        if typed.chars().count() > MAX_ADDRESS_CHARS {
+            return Err(SiteUrlError::TooLong);
+        }
+        if typed.contains(|character: char| character == '\\' || character.is_control()) {
+            return Err(SiteUrlError::Characters);
+        }
+        let not_an_address = || SiteUrlError::NotAnAddress(typed.chars().take(80).collect());
+        let scheme_given = match typed.split_once(':') {
+            Some((scheme, _)) if is_web(scheme) => true,
+            // A host with a port looks like a scheme; a scheme is not followed by digits.
+            Some((scheme, rest)) if is_scheme(scheme) && !begins_with_port(rest) => {
+                return Err(SiteUrlError::Scheme(scheme.to_ascii_lowercase()));
+            }
+            _ => false,
+        };
+        let whole = match scheme_given {
+            true => typed.to_owned(),
+            false => format!("https://{}", typed.trim_start_matches('/')),
+        };
+        // The parser forgives `https:example.com`, and so do we; it forgives no space in a host name.
+        let mut url = Url::parse(&whole).map_err(|_| not_an_address())?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(SiteUrlError::Credentials);
+        }
+        let host = url.host_str().ok_or_else(not_an_address)?;
+        if let Some(bare) = host.strip_suffix('.').map(str::to_owned) {
+            url.set_host(Some(&bare)).map_err(|_| not_an_address())?;
+        }
+        url.set_fragment(None);
+        Ok(SiteUrl { url, scheme_given })
+    }
+
+    /// The address.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The same over plain http, if the person did not say https.
+    pub fn over_http(&self) -> Option<SiteUrl> {
+        let mut url = self.url.clone();
+        (!self.scheme_given && url.set_scheme("http").is_ok()).then_some(SiteUrl {
+            url,
+            scheme_given: true,
+        })
+    }
+
+    /// An address at the root of the same host.
+    pub fn at_root(&self, path: &str) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(path);
+        url.set_query(None);
+        url
+    }
+}
+
+impl fmt::Display for SiteUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url.as_str())
+    }
+}
+
+fn is_web(scheme: &str) -> bool {
+    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+fn begins_with_port(text: &str) -> bool {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    digits > 0
+        && text[digits..]
+            .chars()
+            .next()
+            .is_none_or(|next| matches!(next, '/' | '?' | '#'))
+}
+
+/// Whether two addresses are on the same site: the same host and port, with or without `www.`, over http or https.
+pub fn same_site(one: &Url, other: &Url) -> bool {
+    let host = |url: &Url| {
+        url.host_str()
+            .map(|host| host.strip_prefix("www.").unwrap_or(host).to_owned())
+    };
+    let port = |url: &Url| url.port();
+    host(one) == host(other) && port(one) == port(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_type_becomes_an_address() {
+        for (typed, url) in [
+            ("example.com", "https://example.com/"),
+            ("  example.com \n", "https://example.com/"),
+            ("Example.COM", "https://example.com/"),
+            ("HTTP://Example.com/Fox", "http://example.com/Fox"),
+            ("https:example.com", "https://example.com/"),
+            ("//example.com/fox/", "https://example.com/fox/"),
+            ("<https://example.com/fox>", "https://example.com/fox"),
+            ("example.com:8080/x", "https://example.com:8080/x"),
+            ("127.0.0.1:8080", "https://127.0.0.1:8080/"),
+            ("[::1]:8080/x", "https://[::1]:8080/x"),
+            ("example.com./fox", "https://example.com/fox"),
+            ("example.com/fox den", "https://example.com/fox%20den"),
+            ("example.com/fox#top", "https://example.com/fox"),
+            ("example.com/?page=1", "https://example.com/?page=1"),
+            ("bücher.example", "https://xn--bcher-kva.example/"),
+            ("例え.テスト", "https://xn--r8jz45g.xn--zckzah/"),
+        ] {
+            assert_eq!(
+                SiteUrl::parse(typed).map(|site| site.to_string()),
+                Ok(url.into()),
+                "{typed}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_one_sentence() {
+        for (typed, part) in [
+            ("", "there is no address"),
+            ("  \t ", "there is no address"),
+            ("ftp://example.com/", "“ftp:”"),
+            ("mailto:me@example.com", "“mailto:”"),
+            ("javascript:alert(1)", "“javascript:”"),
+            ("file:///etc/passwd", "“file:”"),
+            ("https://me:secret@example.com/", "name or password"),
+            ("me@example.com", "name or password"),
+            ("https://example.com\\@evil.example/", "backslash"),
+            ("exam\nple.com", "control character"),
+            ("exam ple.com", "not the address of a website"),
+            ("https://", "not the address of a website"),
+            ("http:///", "not the address of a website"),
+            (&"x".repeat(3000), "longer than"),
+        ] {
+            let error = SiteUrl::parse(typed).expect_err(typed).to_string();
+            assert!(error.contains(part), "{typed}: {error}");
+            assert!(!error.contains("secret"));
+        }
+    }
+
+    #[test]
+    fn plain_http_is_tried_only_where_nobody_asked_for_https() {
+        assert_eq!(
+            SiteUrl::parse("example.com")
+                .unwrap()
+                .over_http()
+                .unwrap()
+                .to_string(),
+            "http://example.com/"
+        );
+        assert_eq!(
+            SiteUrl::parse("https://example.com").unwrap().over_http(),
+            None
+        );
+    }
+
+    #[test]
+    fn a_site_is_the_same_with_and_without_www_and_https() {
+        let same =
+            |one: &str, other: &str| same_site(&one.parse().unwrap(), &other.parse().unwrap());
+        assert!(same("https://www.example.com/a", "http://example.com/b"));
+        assert!(!same("https://example.com/", "https://example.org/"));
+        assert!(!same("https://example.com/", "https://example.com:8443/"));
+    }
+}
