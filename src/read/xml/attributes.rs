@@ -47,7 +47,7 @@ pub(super) fn split(
     list: &mut Vec<Attribute>,
 ) -> Result<(), XmlFault> {
     let name = &tag[..place];
-    let wrong = |what: &str| XmlFault::Malformed(format!("in <{name}>: {what}"));
+    let malformed = |what: String| Err(XmlFault::Malformed(what));
     let bytes = tag.as_bytes();
     list.clear();
     loop {
@@ -74,21 +74,23 @@ pub(super) fn split(
         let key = start..place;
         place = skip_space(bytes, place);
         if bytes.get(place) != Some(&b'=') {
-            return Err(wrong("an attribute has no value"));
+            return malformed(format!(
+                "an attribute of <{name}> is not followed by = and a value"
+            ));
         }
         place = skip_space(bytes, place + 1);
         let quote = match bytes.get(place) {
             Some(&quote @ (b'"' | b'\'')) => quote,
-            _ => return Err(wrong("the value of an attribute needs quotation marks")),
+            _ => return malformed(unquoted(name)),
         };
         let start = place + 1;
         let Some(length) = memchr::memchr(quote, &bytes[start..]) else {
-            return Err(wrong("the value of an attribute has no end"));
+            return malformed(unquoted(name));
         };
         let value = start..start + length;
         place = value.end + 1;
         if list.iter().any(|other| other.key(tag) == &tag[key.clone()]) {
-            return Err(wrong("an attribute is given twice"));
+            return malformed(format!("<{name}> has the same attribute twice"));
         }
         let resolved = resolved(&tag[value.clone()])?;
         list.push(Attribute {
@@ -98,6 +100,10 @@ pub(super) fn split(
             resolved,
         });
     }
+}
+
+fn unquoted(name: &str) -> String {
+    format!("the value of an attribute of <{name}> is not between quotation marks")
 }
 
 fn is_space(byte: u8) -> bool {

@@ -144,7 +144,8 @@ impl<R: Read> Input<R> {
         }
         // The event will be looked at from its beginning again: twice the text each time keeps the cost linear, however
         // small the pieces are in which it arrives.
-        while self.text.len() <= 2 * before && !self.ended {
+        let enough = (2 * before).min(super::MAX_EVENT_BYTES);
+        while self.text.len() <= enough && !self.ended {
             self.fill()?;
         }
         Ok(self.text.len() > before)

@@ -57,6 +57,12 @@ pub enum XmlFault {
     /// The end came before the root element was closed.
     #[error("the document is cut off: it ends before <{0}> is closed")]
     CutOff(String),
+    /// The end came in the middle of something before or after the root element.
+    #[error("the document is cut off in the middle of a tag or comment")]
+    CutOffOutside,
+    /// HTML, which announces itself with a DOCTYPE of its own.
+    #[error("this is a web page, not an XML document")]
+    WebPage,
     /// An ampersand that begins no reference.
     #[error("an ampersand (&) is written as it is; in XML it must be written &amp;")]
     BareAmpersand,
@@ -281,14 +287,12 @@ impl OpenElements {
     /// Closes the innermost element, which must have this name.
     fn pop(&mut self, name: &str) -> Result<(), XmlFault> {
         let Some(start) = self.starts.pop() else {
-            return Err(XmlFault::Malformed(format!(
-                "</{name}> closes an element that is not open"
-            )));
+            return Err(XmlFault::Malformed(format!("</{name}> closes nothing")));
         };
         let expected = &self.names[start..];
         if name != expected {
             return Err(XmlFault::Malformed(format!(
-                "</{name}> stands where </{expected}> is expected"
+                "</{name}> comes before <{expected}> is closed"
             )));
         }
         self.names.truncate(start);
@@ -388,10 +392,10 @@ impl<R: Read> XmlReader<R> {
             return match text.as_bytes().first() {
                 None => Ok(None),
                 Some(b'&') => Err(XmlFault::BareAmpersand),
-                Some(b'<') => Err(XmlFault::CutOff(match self.root {
-                    Root::Open => self.open.root(),
-                    Root::Ahead | Root::Closed => "the document".to_owned(),
-                })),
+                Some(b'<') => Err(match self.root {
+                    Root::Open => XmlFault::CutOff(self.open.root()),
+                    Root::Ahead | Root::Closed => XmlFault::CutOffOutside,
+                }),
                 Some(_) => {
                     let length = text.len();
                     self.input.end(length);
@@ -452,12 +456,12 @@ fn between<'a>(event: &'a str, before: &str, after: &str) -> &'a str {
 
 /// The character that a reference (without `&` and `;`) stands for.
 fn resolve(reference: &str) -> Result<char, XmlFault> {
-    let numeric = reference
-        .strip_prefix('#')
-        .map(|number| match number.strip_prefix('x') {
-            Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
-            None => number.parse::<u32>(),
-        });
+    // Rust's numbers may have a sign; XML's may not.
+    let unsigned = reference.strip_prefix('#').filter(|n| !n.contains('+'));
+    let numeric = unsigned.map(|number| match number.strip_prefix('x') {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
+        None => number.parse::<u32>(),
+    });
     let character = match (reference, numeric) {
         ("amp", _) => '&',
         ("lt", _) => '<',
@@ -566,7 +570,12 @@ mod tests {
             ("<a>&nbsp;</a>", "UnknownEntity"),
             ("<a b='&nbsp;'/>", "UnknownEntity"),
             ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "Doctype"),
-            ("<!DOCTYPE html><html/>", "Doctype"),
+            ("<!DOCTYPE html><html/>", "WebPage"),
+            ("<!doctype HTML><p>not found", "WebPage"),
+            ("<!DOCTYPE urlset SYSTEM 'x'><urlset/>", "Doctype"),
+            ("<?xml version='1.0'", "CutOffOutside"),
+            ("<a>&#+65;</a>", "BareAmpersand"),
+            ("<a/><!-- and", "CutOffOutside"),
             ("<rs:a/>", "UnknownPrefix"),
             ("<a rs:b='c'/>", "UnknownPrefix"),
             ("<a b='1' b='2'/>", "Malformed"),

@@ -71,9 +71,9 @@ fn declaration(bytes: &[u8]) -> Result<Option<(Kind, usize)>, XmlFault> {
     if bytes.starts_with(COMMENT) {
         let rest = &bytes[COMMENT.len()..];
         return match memmem::find(rest, b"--") {
-            Some(end) if rest.get(end + 2).is_some_and(|&byte| byte != b'>') => Err(
-                XmlFault::Malformed("a comment contains --, which XML does not allow".into()),
-            ),
+            Some(end) if rest.get(end + 2).is_some_and(|&byte| byte != b'>') => {
+                Err(XmlFault::Malformed("a comment contains --".into()))
+            }
             Some(end) if rest.len() > end + 2 => Ok(Some((Kind::Other, COMMENT.len() + end + 3))),
             _ => Ok(None),
         };
@@ -83,7 +83,13 @@ fn declaration(bytes: &[u8]) -> Result<Option<(Kind, usize)>, XmlFault> {
         return Ok(end.map(|end| (Kind::CData, CDATA.len() + end + 3)));
     }
     if bytes.len() >= DOCTYPE.len() && may_be(DOCTYPE) {
-        return Err(XmlFault::Doctype);
+        // Its first > is enough to refuse it, wherever it ends.
+        let rest = &bytes[DOCTYPE.len()..];
+        return match memchr(b'>', rest) {
+            Some(end) if names_html(&rest[..end]) => Err(XmlFault::WebPage),
+            Some(_) => Err(XmlFault::Doctype),
+            None => Ok(None),
+        };
     }
     if [COMMENT, CDATA, DOCTYPE].into_iter().any(may_be) && bytes.len() < DOCTYPE.len() {
         return Ok(None);
@@ -91,4 +97,10 @@ fn declaration(bytes: &[u8]) -> Result<Option<(Kind, usize)>, XmlFault> {
     Err(XmlFault::Malformed(
         "after <! neither a comment nor CDATA begins".into(),
     ))
+}
+
+/// Whether a DOCTYPE is one of HTML's many.
+fn names_html(doctype: &[u8]) -> bool {
+    let name = doctype.trim_ascii_start().get(..4);
+    name.is_some_and(|name| name.eq_ignore_ascii_case(b"html"))
 }
