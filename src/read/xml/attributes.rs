@@ -72,6 +72,9 @@ pub(super) fn split(
             place += 1;
         }
         let key = start..place;
+        if key.is_empty() {
+            return malformed(format!("an attribute of <{name}> has no name"));
+        }
         place = skip_space(bytes, place);
         if bytes.get(place) != Some(&b'=') {
             return malformed(format!(

@@ -6,7 +6,7 @@
 //!
 //! Made for one way of reading: forward, once, while the bytes arrive. Every byte is checked once and copied once, and
 //! events lend from that copy, which is why a Change List of 50,000 entries is read faster than a loop around a general
-//! parser could collect it. The tests compare it with quick-xml.
+//! parser could collect it. The fuzzer holds it against quick-xml.
 
 mod attributes;
 mod input;
@@ -419,6 +419,9 @@ impl<R: Read> XmlReader<R> {
         let text = between(self.input.event(), "<", if empty { "/>" } else { ">" });
         let space = text.bytes().position(|byte| byte.is_ascii_whitespace());
         let name = &text[..space.unwrap_or(text.len())];
+        if name.is_empty() {
+            return Err(XmlFault::Malformed("a tag has no name".into()));
+        }
         self.attributes.clear();
         if space.is_some() {
             attributes::split(text, name.len(), &mut self.attributes)?;
@@ -580,6 +583,10 @@ mod tests {
             ("<a rs:b='c'/>", "UnknownPrefix"),
             ("<a b='1' b='2'/>", "Malformed"),
             ("<a b=1/>", "Malformed"),
+            ("<a ='1'/>", "Malformed"),
+            ("<>x</>", "Malformed"),
+            ("< a></ a>", "Malformed"),
+            ("<?><a/>?>", "Malformed"),
             ("<a b='<'/>", "Malformed"),
             ("<a>&#1;</a>", "IllegalCharacter"),
             ("<a>&#xD800;</a>", "IllegalCharacter"),

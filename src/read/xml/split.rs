@@ -31,6 +31,9 @@ pub(super) fn piece(text: &str) -> Result<Option<(Kind, usize)>, XmlFault> {
     let bytes = text.as_bytes();
     let end = match bytes {
         [b'<', b'/', rest @ ..] => (Kind::Close, memchr(b'>', rest).map(|end| end + 3)),
+        [b'<', b'?', b'>', ..] => {
+            return Err(XmlFault::Malformed("an instruction has no name".into()));
+        }
         [b'<', b'?', rest @ ..] => (Kind::Other, memmem::find(rest, b"?>").map(|end| end + 4)),
         [b'<', b'!', ..] => return declaration(bytes),
         [b'<'] => return Ok(None),
