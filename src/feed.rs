@@ -67,7 +67,7 @@ pub fn site_feed(site: &Subject<'_>, parts: &[Part<'_>], none_at: DateTime<Utc>)
         .first()
         .map_or(none_at.fixed_offset(), |entry| *entry.updated());
     let mut feed = Feed {
-        id: legal(&site.id).into(),
+        id: legal(&site.id),
         title: text(site.title),
         updated,
         authors: authors(site),
