@@ -103,7 +103,7 @@ async fn at_well_known_address(
             Ok(loaded) if found_by == FoundBy::WellKnown => {
                 return Ok(Some(Root { loaded, found_by }));
             }
-            Ok(loaded) => return Ok(Some(climb(loader, loaded, found_by).await)),
+            Ok(loaded) => return Ok(Some(climb(loader, loaded, found_by, &[]).await)),
             Err(LoadError::Fetch(error)) if is_hopeless(&error, site) => return Err(error),
             // A description that is there and cannot be read is worth telling even if another one is found.
             Err(error) if !is_absence(&error) => loader.problems.add(error.problem(&url, &url)),
@@ -122,7 +122,7 @@ async fn elsewhere(loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Root> {
         Ok(Page::Document(result)) => typed = Some(result),
         Ok(Page::Html(links)) => {
             if let Some(loaded) = first_of(loader, targets(&links), &mut candidates_left).await {
-                return Some(climb(loader, loaded, FoundBy::PageLink).await);
+                return Some(climb(loader, loaded, FoundBy::PageLink, &[]).await);
             }
         }
         Err(error) if is_forbidden_by_robots(&error) => {}
@@ -132,10 +132,10 @@ async fn elsewhere(loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Root> {
         .filter_map(|line| address::resolve_url(line, &site.at_root("/")).ok())
         .collect();
     if let Some(loaded) = first_of(loader, named, &mut candidates_left).await {
-        return Some(climb(loader, loaded, FoundBy::Robots).await);
+        return Some(climb(loader, loaded, FoundBy::Robots, &[]).await);
     }
     match typed {
-        Some(Ok(loaded)) => return Some(climb(loader, loaded, FoundBy::Typed).await),
+        Some(Ok(loaded)) => return Some(climb(loader, loaded, FoundBy::Typed, &[]).await),
         Some(Err(error)) => page_error = Some(error),
         None => {}
     }
@@ -175,11 +175,16 @@ async fn closer_to_what_was_typed(loader: &mut Loader<'_>, site: &SiteUrl, host:
         }
         _ => return host,
     };
-    let own = climb(loader, first.clone(), found_by).await;
-    let is_of_the_host = (descriptions.iter())
-        .any(|description| description.url == own.loaded.url || lists(description, &first))
-        || host.loaded.url == own.loaded.url;
-    if is_of_the_host {
+    if descriptions.iter().any(|upper| lists(upper, &first)) || first.url == host.loaded.url {
+        return host;
+    }
+    // The way up leads to the host, as it should; but there the list would be lost.
+    let of_the_host = descriptions.iter().chain([&host.loaded]);
+    let closed: Vec<Url> = of_the_host
+        .flat_map(|loaded| [loaded.asked.clone(), loaded.url.clone()])
+        .collect();
+    let own = climb(loader, first, found_by, &closed).await;
+    if descriptions.iter().any(|upper| lists(upper, &own.loaded)) {
         return host;
     }
     // What is wrong with the description of the host is not the author's business who has a page there.
@@ -222,10 +227,15 @@ fn lists(upper: &Loaded, lower: &Loaded) -> bool {
     })
 }
 
-/// Climbs from a document to the top of its site.
-async fn climb(loader: &mut Loader<'_>, first: Arc<Loaded>, found_by: FoundBy) -> Root {
+/// Climbs from a document to the top of its site, but not to an address that is `closed`.
+async fn climb(
+    loader: &mut Loader<'_>,
+    first: Arc<Loaded>,
+    found_by: FoundBy,
+    closed: &[Url],
+) -> Root {
     let mut top = first;
-    let mut visited = vec![top.url.clone()];
+    let mut visited = [closed, std::slice::from_ref(&top.url)].concat();
     for _ in 0..MAX_CLIMB {
         if top.reading.document.capability == Capability::Description {
             break;

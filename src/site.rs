@@ -4,7 +4,7 @@ use std::fmt;
 
 use url::Url;
 
-use crate::read::address::MAX_ADDRESS_CHARS;
+use crate::text::MAX_ADDRESS_CHARS;
 
 /// How a site describes itself to machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -277,6 +277,9 @@ impl<'a> Loader<'a> {
 
     /// The `Sitemap:` lines of the robots.txt of a site.
     pub async fn sitemaps(&mut self, url: &Url) -> Vec<String> {
+        if self.check_time_and_bytes().is_err() {
+            return Vec::new();
+        }
         let robots = self.fetcher.robots_counted_by(url, &self.meter);
         match tokio::time::timeout_at(self.deadline, robots).await {
             Ok(robots) => robots.sitemaps(),
@@ -480,9 +483,9 @@ impl LoadError {
             }
             LoadError::Fetch(error) => {
                 let code = match **error {
-                    FetchError::Refused(_) | FetchError::Redirect { .. } => Code::ForbiddenAddress,
+                    FetchError::Refused(_) => Code::ForbiddenAddress,
                     FetchError::TooLarge { .. } => Code::TooLarge,
-                    FetchError::Status { .. } => Code::HttpError,
+                    FetchError::Status { .. } | FetchError::Redirect { .. } => Code::HttpError,
                     FetchError::Broken { .. } => Code::CutOff,
                     FetchError::Encoding { .. } => Code::BadCompression,
                     _ => Code::Unreachable,
