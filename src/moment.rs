@@ -184,6 +184,15 @@ impl Moment {
         }
     }
 
+    /// Whether it comes before `other`, if whoever wrote both kept to one time zone.
+    pub fn comes_before(&self, other: &Moment) -> bool {
+        if self.has_time() == other.has_time() {
+            self.end() <= other.start
+        } else {
+            self.is_surely_before(other)
+        }
+    }
+
     /// Whether the two spans touch or overlap in no time zone, and this one comes first.
     pub fn is_surely_before(&self, other: &Moment) -> bool {
         self.latest() < other.earliest()

@@ -12,6 +12,11 @@ use std::fmt::{self, Write as _};
 use serde::{Serialize, Serializer};
 use url::Url;
 
+use crate::text::visible;
+
+/// Messages are cut here: room for three quotations and a sentence around them.
+const MAX_MESSAGE_CHARS: usize = 600;
+
 /// How much a problem costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +53,8 @@ impl Problem {
             code,
             document: document.as_str().to_owned(),
             line: None,
-            message: message.into(),
+            // Names of elements and prefixes come into it without quotation marks, and they may be anything.
+            message: visible(&message.into(), MAX_MESSAGE_CHARS),
             snippet: code.snippet().to_owned(),
             count: 1,
         }
@@ -134,6 +140,15 @@ impl Problems {
                 self.places
                     .insert((problem.code, problem.document.clone()), self.list.len());
                 self.list.push(problem);
+            }
+        }
+    }
+
+    /// Gives the problems of a document that have no line yet theirs: what adds them may not know it.
+    pub fn place(&mut self, document: &str, line: u32) {
+        for problem in self.list.iter_mut().rev() {
+            if problem.line.is_none() && problem.document == document {
+                problem.line = Some(line);
             }
         }
     }
@@ -297,7 +312,7 @@ codes! {
         r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">"#;
     /// The bytes do not fit the encoding of the document, or it contains characters that XML forbids.
     BadEncoding = "bad-encoding", Error,
-        "Save the document as UTF-8.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
+        "Save the document as UTF-8, without control characters.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
     /// The document is readable, but not in UTF-8 as the Sitemaps protocol demands.
     NotUtf8 = "not-utf-8", Warning,
         "Save the document as UTF-8.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
@@ -433,7 +448,7 @@ codes! {
         "Add `change` (created, updated or deleted), without a prefix.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
     /// An entry's `change` is none of created, updated and deleted; it was ignored.
     UnknownChange = "unknown-change", Error,
-        "Use created, updated or deleted; a page that moved is deleted in one place and created in the other.",
+        "Use created, updated or deleted, in small letters; a page that moved is deleted in one place and created in the other.",
         r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
     /// An entry does not say when the change was made; it was ignored.
     NoDatetime = "no-datetime", Error,
@@ -449,6 +464,15 @@ codes! {
     LastmodAccepted = "lastmod-accepted", Note,
         "Add `datetime` to the rs:md of every entry, so that all readers can use the list.",
         r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry is not in the Sitemaps namespace, although the root element is; it was ignored.
+    EntryNamespace = "wrong-entry-namespace", Error,
+        "Give the entries the same namespace as the root element: no xmlns of their own, and the same prefix or none.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <url>…</url>
+</urlset>"#;
+    /// A list has `sitemap` entries or an index has `url` entries; they were read all the same.
+    WrongEntryElement = "wrong-entry-element", Warning,
+        "Use <url> in a <urlset> and <sitemap> in a <sitemapindex>.", "";
     /// An entry has no `loc`, or an empty one; it was ignored.
     NoLoc = "no-loc", Error,
         "Give the address of the page.", "<loc>https://example.com/my-shrine/page.html</loc>";
@@ -610,5 +634,13 @@ mod tests {
             (list[0].count, list[0].line, list[0].message.as_str()),
             (3, Some(3), "first")
         );
+    }
+
+    #[test]
+    fn a_message_is_as_harmless_as_a_quotation() {
+        let url = "https://a.example/".parse().unwrap();
+        let long = format!("<\u{9b}2J{}> is not closed", "x".repeat(1_000_000));
+        let message = Problem::new(Code::Malformed, &url, long).message;
+        assert!(message.starts_with("<\\u{9b}2Jxxx") && message.len() < 1000);
     }
 }

@@ -15,7 +15,7 @@ use std::io::{self, Read};
 
 use memchr::memmem;
 use quick_xml::errors::{Error as QuickError, IllFormedError, SyntaxError};
-use quick_xml::events::attributes::Attributes;
+use quick_xml::events::attributes::{AttrError, Attributes};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
@@ -59,6 +59,12 @@ pub enum XmlFault {
     /// The end came before the root element was closed.
     #[error("the document is cut off: it ends before <{0}> is closed")]
     CutOff(String),
+    /// The end came in the middle of something before or after the root element.
+    #[error("the document is cut off in the middle of a tag or comment")]
+    CutOffOutside,
+    /// HTML, which announces itself with a DOCTYPE of its own.
+    #[error("this is a web page, not an XML document")]
+    WebPage,
     /// An ampersand that begins no reference.
     #[error("an ampersand (&) is written as it is; in XML it must be written &amp;")]
     BareAmpersand,
@@ -315,7 +321,8 @@ impl<R: Read> XmlReader<R> {
                 Root::Closed => Err(XmlFault::AfterTheEnd),
                 _ => Err(XmlFault::NotXml),
             },
-            Seen::Doctype => Err(XmlFault::Doctype),
+            Seen::Doctype { html: true } => Err(XmlFault::WebPage),
+            Seen::Doctype { html: false } => Err(XmlFault::Doctype),
             Seen::Other => Ok(Item::Skipped),
             Seen::End => match &self.root {
                 Root::Ahead => Err(XmlFault::Empty),
@@ -339,7 +346,9 @@ enum Seen {
         length: usize,
     },
     Reference(Result<char, XmlFault>),
-    Doctype,
+    Doctype {
+        html: bool,
+    },
     Other,
     End,
 }
@@ -364,11 +373,19 @@ impl From<Event<'_>> for Seen {
                 length: text.len(),
             },
             Event::GeneralRef(reference) => Seen::Reference(resolve(&reference)),
-            Event::DocType(_) => Seen::Doctype,
+            Event::DocType(doctype) => Seen::Doctype {
+                html: names_html(&doctype),
+            },
             Event::Comment(_) | Event::PI(_) | Event::Decl(_) => Seen::Other,
             Event::Eof => Seen::End,
         }
     }
+}
+
+/// Whether a DOCTYPE is one of HTML's many.
+fn names_html(doctype: &str) -> bool {
+    let name = doctype.trim_ascii_start().get(..4);
+    name.is_some_and(|name| name.eq_ignore_ascii_case("html"))
 }
 
 /// The part of the buffer that an event spoke of.
@@ -396,7 +413,7 @@ fn open<'a>(
         for (count, attribute) in tag.with_checks(true).enumerate() {
             let attribute = match attribute {
                 Ok(attribute) => attribute,
-                Err(error) => return Err(XmlFault::Malformed(format!("in <{name}>: {error}"))),
+                Err(error) => return Err(XmlFault::Malformed(bad_attribute(name, &error))),
             };
             if count == MAX_ATTRIBUTES {
                 return Err(XmlFault::TooMuch(format!(
@@ -451,6 +468,20 @@ fn open<'a>(
     }))
 }
 
+fn bad_attribute(name: &str, error: &AttrError) -> String {
+    match error {
+        AttrError::ExpectedEq(_) => {
+            format!("an attribute of <{name}> is not followed by = and a value")
+        }
+        AttrError::Duplicated(..) => format!("<{name}> has the same attribute twice"),
+        AttrError::UnquotedValue(_)
+        | AttrError::ExpectedValue(_)
+        | AttrError::ExpectedQuote(..) => {
+            format!("the value of an attribute of <{name}> is not between quotation marks")
+        }
+    }
+}
+
 /// An attribute's value with its references resolved.
 fn value(raw: Cow<'_, str>) -> Result<Cow<'_, str>, XmlFault> {
     if raw.len() > MAX_ATTRIBUTE_BYTES {
@@ -479,12 +510,12 @@ fn value(raw: Cow<'_, str>) -> Result<Cow<'_, str>, XmlFault> {
 
 /// The character that a reference (without `&` and `;`) stands for.
 fn resolve(reference: &str) -> Result<char, XmlFault> {
-    let numeric = reference
-        .strip_prefix('#')
-        .map(|number| match number.strip_prefix('x') {
-            Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
-            None => number.parse::<u32>(),
-        });
+    // Rust's numbers may have a sign; XML's may not.
+    let unsigned = reference.strip_prefix('#').filter(|n| !n.contains('+'));
+    let numeric = unsigned.map(|number| match number.strip_prefix('x') {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
+        None => number.parse::<u32>(),
+    });
     let character = match (reference, numeric) {
         ("amp", _) => '&',
         ("lt", _) => '<',
@@ -512,10 +543,6 @@ fn refusal<R: Read>(error: QuickError, input: &Input<R>, root: &Root) -> XmlFaul
     if let Some(failure) = input.failure() {
         return XmlFault::Input(failure.clone());
     }
-    let name = match root {
-        Root::Open(name) => name.clone(),
-        Root::Ahead | Root::Closed => "the document".to_owned(),
-    };
     match error {
         QuickError::Io(error) => XmlFault::Io(io::Error::new(error.kind(), error.to_string())),
         QuickError::IllFormed(IllFormedError::UnclosedReference) => XmlFault::BareAmpersand,
@@ -523,7 +550,19 @@ fn refusal<R: Read>(error: QuickError, input: &Input<R>, root: &Root) -> XmlFaul
             XmlFault::Malformed(error.to_string())
         }
         // All other errors of syntax are things that the end of the input cut short.
-        QuickError::Syntax(_) => XmlFault::CutOff(name),
+        QuickError::Syntax(_) => match root {
+            Root::Open(name) => XmlFault::CutOff(name.clone()),
+            Root::Ahead | Root::Closed => XmlFault::CutOffOutside,
+        },
+        QuickError::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
+            XmlFault::Malformed(format!("</{found}> comes before <{expected}> is closed"))
+        }
+        QuickError::IllFormed(IllFormedError::UnmatchedEndTag(found)) => {
+            XmlFault::Malformed(format!("</{found}> closes nothing"))
+        }
+        QuickError::IllFormed(IllFormedError::DoubleHyphenInComment) => {
+            XmlFault::Malformed("a comment contains --".into())
+        }
         error => XmlFault::Malformed(error.to_string()),
     }
 }
@@ -614,7 +653,12 @@ mod tests {
             ("<a>&nbsp;</a>", "UnknownEntity"),
             ("<a b='&nbsp;'/>", "UnknownEntity"),
             ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "Doctype"),
-            ("<!DOCTYPE html><html/>", "Doctype"),
+            ("<!DOCTYPE html><html/>", "WebPage"),
+            ("<!doctype HTML><p>not found", "WebPage"),
+            ("<!DOCTYPE urlset SYSTEM 'x'><urlset/>", "Doctype"),
+            ("<?xml version='1.0'", "CutOffOutside"),
+            ("<a>&#+65;</a>", "BareAmpersand"),
+            ("<a/><!-- and", "CutOffOutside"),
             ("<rs:a/>", "UnknownPrefix"),
             ("<a rs:b='c'/>", "UnknownPrefix"),
             ("<a b='1' b='2'/>", "Malformed"),
