@@ -3,6 +3,7 @@
 //! [`check_site`] finds the root document, walks from there to every Change List, and gives titles to what it found.
 //! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
 
+mod lists;
 mod titles;
 mod walk;
 

@@ -3,14 +3,14 @@
 //! Source Description, Capability Lists, Change Lists, with an index possible at the first and the last level and
 //! nowhere else. A document that cannot be read costs what it would have told, and a problem.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
+use super::lists::Lists;
 use super::{CollectionReading, titles};
-use crate::change::{Change, ChangeKind};
+use crate::change::Change;
 use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
 use crate::moment::Moment;
@@ -413,51 +413,5 @@ fn listed(entry: &Entry) -> Listed {
             .unwrap_or_else(|_| unreachable!("the reader makes every loc an address")),
         describes: link("describes"),
         described_by: link("describedby"),
-    }
-}
-
-/// The changes of one collection, gathered from its lists.
-struct Lists {
-    /// The collection.
-    home: Url,
-    urls: Vec<Url>,
-    horizon: Option<Moment>,
-    changes: Vec<Change>,
-    /// How often each change was told by the list that told it most often.
-    told: HashMap<(String, ChangeKind, Moment), usize>,
-}
-
-impl Lists {
-    fn of(home: &Url) -> Lists {
-        Lists {
-            home: home.clone(),
-            urls: Vec::new(),
-            horizon: None,
-            changes: Vec::new(),
-            told: HashMap::new(),
-        }
-    }
-
-    /// Lists overlap: a change that two of them tell happened once, one that a single list tells twice happened twice.
-    fn add(&mut self, changes: &[Change], newest_first: bool) {
-        let mut here: HashMap<(&str, ChangeKind, Moment), usize> = HashMap::new();
-        let mut ordered: Vec<&Change> = changes.iter().collect();
-        if newest_first {
-            ordered.reverse();
-        }
-        for change in ordered {
-            let count = here
-                .entry((&change.url, change.kind, change.datetime))
-                .or_default();
-            *count += 1;
-            let told = self
-                .told
-                .entry((change.url.clone(), change.kind, change.datetime))
-                .or_default();
-            if *count > *told {
-                *told = *count;
-                self.changes.push(change.clone());
-            }
-        }
     }
 }

@@ -3,15 +3,20 @@
 //! Joins [`crate::fetch`] and [`crate::read`] and does the bookkeeping: every document at most once, so many documents,
 //! bytes and seconds and no more. Decides nothing about what comes next.
 
+mod error;
+mod limits;
 mod sniff;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 use url::Url;
+
+pub use error::LoadError;
+use error::out_of_bytes;
+pub use limits::Limits;
 
 use crate::change::Change;
 use crate::fetch::{FetchError, Fetched, Fetcher, Limit, Meter, Request};
@@ -20,39 +25,6 @@ use crate::read::html::HtmlHead;
 use crate::read::resourcesync::{self, Capability, Entry, Reading, ReadingRules, rules};
 use crate::read::{html, link, link_header};
 use crate::site::same_site;
-
-/// The bounds of one check.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Documents that are fetched.
-    pub documents: u32,
-    /// Documents among them that are neither on the site that was asked for nor where its description is.
-    pub foreign_documents: u32,
-    /// Capability Lists of one site.
-    pub collections: usize,
-    /// Pages and metadata that are fetched for titles and authors.
-    pub descriptions: u32,
-    /// Changes that are kept in memory. The document that goes beyond it is still taken whole.
-    pub changes: usize,
-    /// Bytes that come over the network.
-    pub bytes: u64,
-    /// The whole check.
-    pub time: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            documents: 100,
-            foreign_documents: 20,
-            collections: 100,
-            descriptions: 20,
-            changes: 250_000,
-            bytes: 200 * 1024 * 1024,
-            time: Duration::from_secs(60),
-        }
-    }
-}
 
 /// Decides which changes are kept while a list is read.
 pub type Keep = Arc<dyn Fn(&Change) -> bool + Send + Sync>;
@@ -70,17 +42,6 @@ pub struct Loaded {
     pub reading: Reading,
     /// The changes that were kept, in the order of the document.
     pub changes: Vec<Change>,
-}
-
-/// Why there is no document.
-#[derive(Debug, Clone)]
-pub enum LoadError {
-    /// It could not be fetched.
-    Fetch(Arc<FetchError>),
-    /// It was fetched and could not be read.
-    Broken(Box<Problem>),
-    /// The check has used up what it may use.
-    Limit(String),
 }
 
 /// What a typed address turned out to be.
@@ -456,44 +417,6 @@ fn is_named_like_a_document(url: &Url) -> bool {
     [".xml", ".xml.gz", ".gz", "/resourcesync"]
         .iter()
         .any(|ending| path.ends_with(ending))
-}
-
-fn out_of_bytes(most: u64) -> LoadError {
-    LoadError::Limit(format!("a check takes {most} bytes at most"))
-}
-
-impl From<FetchError> for LoadError {
-    fn from(error: FetchError) -> Self {
-        match error {
-            FetchError::OverBudget { limit } => out_of_bytes(limit),
-            error => LoadError::Fetch(Arc::new(error)),
-        }
-    }
-}
-
-impl LoadError {
-    /// The problem that an author sees, for the document at `url` that `listed_in` led to.
-    pub fn problem(&self, url: &Url, listed_in: &Url) -> Problem {
-        match self {
-            LoadError::Broken(problem) => (**problem).clone(),
-            // Told of the list, and so counted: an index may list fifty thousand documents.
-            LoadError::Limit(reason) => {
-                let message = format!("{url} was left unread: {reason}");
-                Problem::new(Code::LimitReached, listed_in, message)
-            }
-            LoadError::Fetch(error) => {
-                let code = match **error {
-                    FetchError::Refused(_) => Code::ForbiddenAddress,
-                    FetchError::TooLarge { .. } => Code::TooLarge,
-                    FetchError::Status { .. } | FetchError::Redirect { .. } => Code::HttpError,
-                    FetchError::Broken { .. } => Code::CutOff,
-                    FetchError::Encoding { .. } => Code::BadCompression,
-                    _ => Code::Unreachable,
-                };
-                Problem::new(code, url, error.to_string())
-            }
-        }
-    }
 }
 
 /// Whether a document of this kind is what a link promised; says what is wrong if not.
