@@ -109,6 +109,7 @@ fn with_settings(command: Command) -> Command {
             .long(setting.name)
             .value_name(setting.value)
             .action(action)
+            .allow_negative_numbers(true) // Refused by name, and not as a flag that nobody knows.
             .help(setting.to_string())
             .help_heading("Settings (a flag, or the environment, or sitebell.toml)")
     });

@@ -293,6 +293,10 @@ fn what_a_site_writes_cannot_move_the_cursor_or_turn_the_text() {
                 || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         };
         let found: Vec<char> = stdout(&output).chars().filter(|&c| hidden(c)).collect();
-        assert!(found.is_empty(), "{form:?}: {found:?} in {}", stdout(&output));
+        assert!(
+            found.is_empty(),
+            "{form:?}: {found:?} in {}",
+            stdout(&output)
+        );
     }
 }

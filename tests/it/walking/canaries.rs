@@ -51,7 +51,6 @@ impl Cage {
             let said = message(&checked, "forbidden-address");
             assert!(said.contains("public internet"), "{said}");
         }
-        self.canary.assert_untouched();
     }
 }
 
@@ -62,6 +61,7 @@ async fn no_capability_list_is_fetched_from_inside() {
         den.description(&[("/capabilitylist.xml", "/"), (target, "/x/")]);
     })
     .await;
+    cage.canary.assert_untouched();
 }
 
 #[tokio::test]
@@ -71,6 +71,7 @@ async fn no_change_list_is_fetched_from_inside() {
         den.capability_list("/capabilitylist.xml", "/", &["/changelist.xml", target]);
     })
     .await;
+    cage.canary.assert_untouched();
 }
 
 #[tokio::test]
@@ -81,21 +82,13 @@ async fn no_child_of_an_index_is_fetched_from_inside() {
         den.index("/changelist.xml", span, &[(target, span)]);
     })
     .await;
-    let child = |target: &str| format!("<sitemap><loc>{target}</loc></sitemap>");
-    cage.try_each_description_index(child).await;
-}
-
-impl Cage {
-    async fn try_each_description_index(&self, child: impl Fn(&str) -> String) {
-        for target in self.forbidden() {
-            let index = format!("<rs:md capability='description'/>{}", child(&target));
-            self.den.xml(WELL_KNOWN, &sitemapindex(&index));
-            let checked = self.check("/").await;
-            assert_eq!(codes(&checked), ["forbidden-address"]);
-        }
-        // One connection is the assertion's own from before.
-        assert_eq!(self.canary.requests().len(), 0);
-    }
+    cage.try_each(|den, target| {
+        let child = format!("<sitemap><loc>{target}</loc></sitemap>");
+        let index = format!("<rs:md capability='description'/>{child}");
+        den.xml(WELL_KNOWN, &sitemapindex(&index));
+    })
+    .await;
+    cage.canary.assert_untouched();
 }
 
 #[tokio::test]
@@ -119,6 +112,7 @@ async fn no_description_is_fetched_from_inside() {
         );
     })
     .await;
+    cage.canary.assert_untouched();
 }
 
 #[tokio::test]
@@ -151,27 +145,22 @@ async fn no_way_up_leads_inside() {
 
 #[tokio::test]
 async fn no_redirect_in_the_middle_leads_inside() {
-    let cage = Cage::new();
+    let mut cage = Cage::new();
     for path in [
         "/changelist.xml",
         "/capabilitylist.xml",
         "/about.xml",
         WELL_KNOWN,
+        "/",
         "/robots.txt",
     ] {
         for target in cage.forbidden() {
-            let cage_den = Den::new();
-            cage_den.site.serve(path, Reply::redirect(302, &target));
-            let names = Names::new([
-                ("fox.example", &["127.0.0.1"]),
-                ("inside.example", &["127.0.0.2"]),
-            ]);
-            let fetcher = fetcher_for(&cage_den.site, names);
-            let typed = cage_den.url("/");
-            run(fetcher, typed.as_str(), &CheckSettings::default())
-                .await
-                .unwrap();
-            assert!(path == "/robots.txt" || cage_den.site.paths().contains(&path.to_owned()));
+            cage.den = Den::new();
+            // Without a description, the page is asked for its title, and robots.txt before it.
+            cage.den.site.remove("/about.xml");
+            cage.den.site.serve(path, Reply::redirect(302, &target));
+            cage.check("/").await;
+            assert!(cage.den.site.paths().contains(&path.to_owned()), "{path}");
         }
     }
     cage.canary.assert_untouched();

@@ -35,9 +35,14 @@ fn ways(good: &str) -> Vec<(&'static str, Reply, &'static str)> {
         ),
         ("empty", Reply::xml(""), "not-xml"),
         (
+            "a sentence",
+            Reply::text("There is nothing here."),
+            "not-xml",
+        ),
+        (
             "noise",
             Reply::xml(b"\x89PNG\r\n\x1a\n\0\0".as_slice()),
-            "not-xml",
+            "bad-encoding",
         ),
         (
             "a tag unclosed",

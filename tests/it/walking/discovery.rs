@@ -29,6 +29,19 @@ async fn the_well_known_address_comes_first() {
 }
 
 #[tokio::test]
+async fn a_site_without_a_source_description_at_the_well_known_address_is_told_so() {
+    let den = hidden();
+    den.html("/", "<title>Fox</title>");
+    let checked = den.check().await;
+    assert_eq!(codes(&checked), ["not-found"]);
+    assert!(checked.problems[0].fix().contains(WELL_KNOWN));
+    den.html("/", "<link rel=resourcesync href=/sd.xml>");
+    let checked = den.check().await;
+    assert_eq!(codes(&checked), ["not-well-known"]);
+    assert!(checked.problems[0].fix().contains(WELL_KNOWN));
+}
+
+#[tokio::test]
 async fn the_well_known_address_with_an_ending_comes_second() {
     let den = hidden();
     den.description_at(WELL_KNOWN_XML, &[("/capabilitylist.xml", "/")]);

@@ -281,3 +281,17 @@ async fn a_child_of_an_index_that_is_no_change_list_costs_only_itself() {
     assert_eq!(codes(&checked), ["wrong-capability"]);
     assert_eq!(told(&checked).len(), 2);
 }
+
+#[tokio::test]
+async fn a_large_change_list_without_an_index_gets_advice() {
+    let den = Den::new();
+    let large = ["updated /a 2026-03-02"; 1_001];
+    den.change_list("/changelist.xml", "from='2026-01-01'", &large[1..]);
+    assert_eq!(codes(&den.check().await), [""; 0]);
+    den.change_list("/changelist.xml", "from='2026-01-01'", &large);
+    assert_eq!(codes(&den.check().await), ["large-change-list"]);
+    den.change_list("/large.xml", "from='2026-01-01'", &large);
+    let children = [("/large.xml", "from='2026-01-01'")];
+    den.index("/changelist.xml", "from='2026-01-01'", &children);
+    assert_eq!(codes(&den.check().await), [""; 0]);
+}
