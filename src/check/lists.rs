@@ -54,11 +54,13 @@ pub(super) struct Lists<'a, 'b> {
     memory: Option<&'b CollectionMemory>,
     keep: Keep,
     now: DateTime<Utc>,
+    /// The collection.
+    home: Url,
     /// The addresses of the Capability List.
     parents: Vec<Url>,
     told: Told,
-    /// The changes of each list, in the order in which the lists were read: mostly the newest list first.
-    groups: Vec<Vec<Change>>,
+    /// The changes of each list, with its place in the index.
+    groups: Vec<(usize, Vec<Change>)>,
     /// How often each change was told by the list that told it most often.
     times: Known,
 }
@@ -69,6 +71,7 @@ impl<'a, 'b> Lists<'a, 'b> {
         memory: Option<&'b CollectionMemory>,
         since: Option<Moment>,
         now: DateTime<Utc>,
+        home: &Url,
         parents: Vec<Url>,
     ) -> Self {
         let known = memory
@@ -83,6 +86,7 @@ impl<'a, 'b> Lists<'a, 'b> {
             memory,
             keep: Keep { since, known },
             now,
+            home: home.clone(),
             parents,
             told,
             groups: Vec::new(),
@@ -90,17 +94,17 @@ impl<'a, 'b> Lists<'a, 'b> {
         }
     }
 
-    /// Reads a Change List or a Change List Index that the collection names.
-    pub(super) async fn read(&mut self, url: &Url) {
-        let list = match self.load(url).await {
+    /// Reads a Change List or a Change List Index that `listed_in` names.
+    pub(super) async fn read(&mut self, url: &Url, listed_in: &Url) {
+        let list = match self.load(url, listed_in).await {
             Ok(list) => list,
             Err(problem) => return self.miss(problem),
         };
         self.check_up(&list);
         let document = &list.reading.document;
-        if !document.is_index {
-            // A list that is reached directly is read each time, whatever it says of its end.
-            self.take(&list, None);
+        // An index that is written as a list may tell changes of its own as well.
+        if !document.is_index && (document.entries.is_empty() || list.reading.handed_on > 0) {
+            self.take(&list, None, 0);
             if document.entries.is_empty() && list.reading.handed_on > LARGE_CHANGE_LIST {
                 let message = format!(
                     "the Change List has {} entries and is not part of an index",
@@ -122,28 +126,35 @@ impl<'a, 'b> Lists<'a, 'b> {
             self.read_archives().await;
         }
         // A stable sort: where datetimes are equal, the order of the lists and their entries stands.
-        self.told.changes = self.groups.into_iter().rev().flatten().collect();
+        self.groups.sort_by_key(|(position, _)| *position);
+        self.told.changes = self
+            .groups
+            .into_iter()
+            .flat_map(|(_, group)| group)
+            .collect();
         self.told
             .changes
             .sort_by_key(|change| change.datetime.start());
         self.told
     }
 
-    async fn load(&mut self, url: &Url) -> Result<Arc<Loaded>, Problem> {
+    async fn load(&mut self, url: &Url, listed_in: &Url) -> Result<Arc<Loaded>, Problem> {
         // Only for a list whose changes this very collection has taken may a server say that nothing is new.
         let may_be_unchanged = self.remembered(url).is_some();
-        let loaded = self
-            .loader
-            .list(url, &self.keep, may_be_unchanged)
-            .await
-            .map_err(|error| error.problem(url))?;
+        let loaded = self.loader.list(url, &self.keep, may_be_unchanged).await;
+        let loaded = loaded.map_err(|error| error.problem(url, listed_in))?;
         expect(&loaded, &Capability::ChangeList)?;
         Ok(loaded)
     }
 
     async fn children(&mut self, index: &Arc<Loaded>) {
-        // The newest first, so that what cannot be read this time is what matters least.
-        for entry in index.reading.document.entries.iter().rev() {
+        let document = &index.reading.document;
+        let mut entries: Vec<(usize, &Entry)> = document.entries.iter().enumerate().collect();
+        if entries.len() > self.loader.documents_left() {
+            // Not all of them can be read this time: the oldest matter least.
+            entries.reverse();
+        }
+        for (position, entry) in entries {
             let Ok(url) = Url::parse(&entry.loc) else {
                 continue;
             };
@@ -154,28 +165,31 @@ impl<'a, 'b> Lists<'a, 'b> {
             if self.is_over(entry) {
                 continue;
             }
-            let child = match self.load(&url).await {
+            let child = match self.load(&url, &index.url).await {
                 Ok(child) => child,
                 Err(problem) => {
                     self.miss(problem);
                     continue;
                 }
             };
-            if child.reading.document.is_index {
+            let inner = &child.reading.document;
+            if inner.is_index || !inner.entries.is_empty() {
                 let message = format!(
-                    "the index lists {}, which is an index itself; it was not read",
+                    "the index lists {}, which is an index itself; the lists in it were not read",
                     child.url
                 );
                 self.add(
                     Problem::new(Code::NestedIndex, &index.url, message).at(entry.line.max(1)),
                 );
+            }
+            if inner.is_index {
                 continue;
             }
             self.check_up(&child);
-            if index.reading.document.is_index {
+            if document.is_index {
                 self.check_until(index, entry, &child);
             }
-            self.take(&child, Some(entry));
+            self.take(&child, Some(entry), position);
         }
     }
 
@@ -216,7 +230,7 @@ impl<'a, 'b> Lists<'a, 'b> {
             }
             match self.loader.list(&list.url, &self.keep, true).await {
                 Ok(loaded) if loaded.reading.document.capability == Capability::ChangeList => {
-                    self.take_changes(&loaded);
+                    self.take_changes(&loaded, usize::MAX);
                 }
                 // It may come back; then nothing must have been forgotten.
                 Err(LoadError::Fetch(error)) if !is_not_there(&error) => {
@@ -254,7 +268,7 @@ impl<'a, 'b> Lists<'a, 'b> {
             match self.loader.document(&place).await {
                 Ok(archive) if is_archive(&archive) => self.children(&archive).await,
                 Ok(_) => {}
-                Err(error) => self.miss(error.problem(&place)),
+                Err(error) => self.miss(error.problem(&place, &self.home.clone())),
             }
         }
     }
@@ -271,19 +285,19 @@ impl<'a, 'b> Lists<'a, 'b> {
 
     fn check_until(&mut self, index: &Loaded, entry: &Entry, child: &Loaded) {
         let (here, there) = match (entry.until, child.reading.document.until) {
-            (Some(_), None) => ("closed", "has no until"),
+            (Some(_), None) => ("closed", "has no `until`"),
             (None, Some(_)) => ("open", "has one"),
             _ => return,
         };
         let message = format!(
-            "the index calls {} {here} by its until, but that list {there}",
+            "the index calls {} {here} by its `until`, but that list {there}",
             child.url
         );
         self.add(Problem::new(Code::IndexUntilMismatch, &index.url, message).at(entry.line.max(1)));
     }
 
     /// Takes a list with what its index says of it.
-    fn take(&mut self, list: &Arc<Loaded>, entry: Option<&Entry>) {
+    fn take(&mut self, list: &Arc<Loaded>, entry: Option<&Entry>, position: usize) {
         if self.told.urls.contains(&list.url) {
             return;
         }
@@ -305,11 +319,11 @@ impl<'a, 'b> Lists<'a, 'b> {
                 is_finished: false,
             },
         });
-        self.take_changes(list);
+        self.take_changes(list, position);
     }
 
-    fn take_changes(&mut self, list: &Arc<Loaded>) {
-        self.add_changes(&list.changes, list.reading.newest_first);
+    fn take_changes(&mut self, list: &Arc<Loaded>, position: usize) {
+        self.add_changes(&list.changes, list.reading.newest_first, position);
         let latest = self.now + CLOCK_SKEW;
         if let Some(change) = list
             .changes
@@ -322,16 +336,22 @@ impl<'a, 'b> Lists<'a, 'b> {
             );
             self.add(Problem::new(Code::FutureDatetime, &list.url, message));
         }
-        let away =
-            |change: &&Change| Url::parse(&change.url).is_ok_and(|url| !same_site(&url, &list.url));
+        let home = &self.home;
+        let away = |change: &&Change| {
+            Url::parse(&change.url)
+                .is_ok_and(|url| !same_site(&url, &list.url) && !same_site(&url, home))
+        };
         if let Some(change) = list.changes.iter().find(away) {
-            let message = format!("{} is not on the site that lists it", change.url);
+            let message = format!(
+                "{} is on another site than the collection and its list",
+                change.url
+            );
             self.add(Problem::new(Code::OffSitePages, &list.url, message));
         }
     }
 
     /// A change that two lists tell happened once, one that a single list tells twice happened twice.
-    fn add_changes(&mut self, changes: &[Change], newest_first: bool) {
+    fn add_changes(&mut self, changes: &[Change], newest_first: bool, position: usize) {
         let mut here = Known::default();
         let mut group = Vec::new();
         let mut ordered: Vec<&Change> = changes.iter().collect();
@@ -346,7 +366,7 @@ impl<'a, 'b> Lists<'a, 'b> {
                 group.push(change.clone());
             }
         }
-        self.groups.push(group);
+        self.groups.push((position, group));
     }
 
     fn miss(&mut self, problem: Problem) {

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::change::Change;
 pub use crate::discover::DiscoverError as CheckError;
-use crate::discover::{Discovery, discover};
+use crate::discover::discover;
 use crate::fetch::{FetchError, Fetcher};
 use crate::load::{Limits, Loader, Progress};
 use crate::memory::{DocumentMemory, ListMemory, SiteMemory};
@@ -145,29 +145,27 @@ async fn check_address(
     let rules = ReadingRules {
         accept_lastmod: settings.accept_lastmod,
     };
-    let url = site.url().clone();
     let mut loader = Loader::new(
         fetcher,
-        url.clone(),
+        site.url().clone(),
         memory,
         settings.limits,
         rules,
         now,
         progress.clone(),
     );
-    let known_root = memory.and_then(|memory| memory.root.as_ref());
-    let discovery = discover(&mut loader, site, known_root).await?;
-    let (root, mut collections, is_complete) = match discovery {
-        Discovery::Found(root) => {
-            let (collections, is_complete) =
-                walk::walk(&mut loader, &root, memory, settings.since, now).await;
-            (Some(root), collections, is_complete)
+    let remembered = memory.and_then(|memory| memory.root.as_ref());
+    let root = discover(&mut loader, site, remembered).await?;
+    let (mut collections, is_complete) = match &root {
+        Some(root) => {
+            loader.settle_at(&root.loaded.url);
+            walk::walk(&mut loader, root, memory, settings.since, now).await
         }
-        Discovery::Nothing => (None, Vec::new(), false),
+        None => (Vec::new(), false),
     };
     let about = titles::find(&mut loader, site, root.as_ref(), memory, &mut collections).await;
     let site = SiteReading {
-        url,
+        url: site.url().clone(),
         root: root.as_ref().map(|root| root.loaded.url.clone()),
         root_asked: root.as_ref().map(|root| root.loaded.asked.clone()),
         format: root.as_ref().map(|_| Format::ResourceSync),
@@ -177,22 +175,15 @@ async fn check_address(
             .unwrap_or_else(|| titles::fallback(&site.at_root("/"))),
         about,
     };
-    let Loader {
-        requests,
-        bytes,
-        documents_read,
-        fresh_for,
-        problems,
-        ..
-    } = loader;
+    let (requests, bytes) = (loader.requests(), loader.bytes());
     Ok(Checked {
         site,
         collections,
-        problems: problems.into_vec(),
+        problems: loader.problems.into_vec(),
         is_complete,
         requests,
         bytes,
-        documents: documents_read,
-        fresh_for,
+        documents: loader.documents_read,
+        fresh_for: loader.fresh_for,
     })
 }

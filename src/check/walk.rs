@@ -14,10 +14,9 @@ use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
 use crate::memory::{CollectionMemory, SiteMemory};
 use crate::moment::Moment;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, Severity};
 use crate::read::resourcesync::{Capability, Entry, rules};
-use crate::site::About;
-use crate::site::same_site;
+use crate::site::{About, same_site};
 
 /// Reads everything below the root document, and says whether all of it could be read.
 pub(super) async fn walk<'b>(
@@ -36,6 +35,7 @@ pub(super) async fn walk<'b>(
         is_complete: true,
     };
     walk.root(root).await;
+    walk.report_nothing(root);
     (walk.collections, walk.is_complete)
 }
 
@@ -60,14 +60,14 @@ impl<'b> Walk<'_, 'b> {
         let loaded = &root.loaded;
         let document = &loaded.reading.document;
         match (&document.capability, document.is_index) {
-            (Capability::Description, false) => self.source_description(loaded, loaded).await,
+            (Capability::Description, false) => self.source_description(loaded, root).await,
             (Capability::Description, true) => {
                 for entry in &document.entries {
                     if let Some(child) = self
                         .child_of_index(entry, loaded, &Capability::Description)
                         .await
                     {
-                        self.source_description(&child, loaded).await;
+                        self.source_description(&child, root).await;
                     }
                 }
             }
@@ -84,7 +84,7 @@ impl<'b> Walk<'_, 'b> {
                 }
                 if is_index {
                     for entry in &document.entries {
-                        self.capability_list(listed(entry), loaded, loaded).await;
+                        self.capability_list(listed(entry), loaded, root).await;
                     }
                 } else {
                     let itself = Listed {
@@ -92,15 +92,17 @@ impl<'b> Walk<'_, 'b> {
                         describes: None,
                         described_by: None,
                     };
-                    self.collection(loaded, itself, loaded).await;
+                    self.collection(loaded, itself, root).await;
                 }
             }
             (Capability::ChangeList, _) => {
-                let memory = self.remembered(&loaded.asked, None);
-                let mut lists = Lists::new(self.loader, memory, self.since, self.now, Vec::new());
-                lists.read(&loaded.asked).await;
+                let id = loaded.url.clone();
+                let memory = self.remembered(&id, None);
+                let mut lists =
+                    Lists::new(self.loader, memory, self.since, self.now, &id, Vec::new());
+                lists.read(&loaded.asked, &loaded.url).await;
                 let told = lists.finish().await;
-                self.finish(loaded.asked.clone(), memory, None, None, true, told);
+                self.finish(id, memory, None, None, true, told);
             }
             (_, _) => {
                 let message = format!(
@@ -115,7 +117,16 @@ impl<'b> Walk<'_, 'b> {
         }
     }
 
-    async fn source_description(&mut self, description: &Arc<Loaded>, root: &Arc<Loaded>) {
+    /// A site without a collection is never fine, whichever way it came about.
+    fn report_nothing(&mut self, root: &Root) {
+        let is_told = |problem: &Problem| problem.severity() > Severity::Note;
+        if self.collections.is_empty() && !self.loader.problems.iter().any(is_told) {
+            let message = "no Capability List is listed, neither here nor below".to_owned();
+            self.add(Problem::new(Code::NoCollections, &root.loaded.url, message));
+        }
+    }
+
+    async fn source_description(&mut self, description: &Arc<Loaded>, root: &Root) {
         for entry in &description.reading.document.entries {
             // An entry without a capability was reported, and can be nothing else.
             if matches!(entry.capability, None | Some(Capability::CapabilityList)) {
@@ -124,7 +135,7 @@ impl<'b> Walk<'_, 'b> {
         }
     }
 
-    async fn capability_list(&mut self, listed: Listed, parent: &Arc<Loaded>, root: &Arc<Loaded>) {
+    async fn capability_list(&mut self, listed: Listed, parent: &Arc<Loaded>, root: &Root) {
         let most = self.loader.limits().collections;
         if self.collections.len() >= most {
             let message = format!("only the first {most} collections of a site are read");
@@ -133,7 +144,7 @@ impl<'b> Walk<'_, 'b> {
         }
         let loaded = match self.loader.document(&listed.url).await {
             Ok(loaded) => loaded,
-            Err(error) => return self.miss(error.problem(&listed.url)),
+            Err(error) => return self.miss(error.problem(&listed.url, &parent.url)),
         };
         if let Err(problem) = expect(&loaded, &Capability::CapabilityList) {
             return self.miss(problem);
@@ -145,7 +156,8 @@ impl<'b> Walk<'_, 'b> {
                     .at(loaded.reading.line.max(1)),
             );
         }
-        let parents = [&parent.asked, &parent.url, &root.asked, &root.url];
+        let top = &root.loaded;
+        let parents = [&parent.asked, &parent.url, &top.asked, &top.url];
         rules::check_up(
             &loaded.reading,
             &loaded.url,
@@ -156,7 +168,13 @@ impl<'b> Walk<'_, 'b> {
     }
 
     /// Reads one collection from its Capability List.
-    async fn collection(&mut self, list: &Arc<Loaded>, listed: Listed, root: &Arc<Loaded>) {
+    async fn collection(&mut self, list: &Arc<Loaded>, listed: Listed, root: &Root) {
+        let is_known =
+            |known: &CollectionReading| known.capability_list.as_ref() == Some(&list.url);
+        if self.collections.iter().any(is_known) {
+            // The same list, listed twice.
+            return;
+        }
         let document = &list.reading.document;
         let own = document
             .link("describes")
@@ -172,27 +190,19 @@ impl<'b> Walk<'_, 'b> {
         }
         // The Capability List is believed first: it is what the owner of the collection edits.
         let mut id = own.or(listed.describes).unwrap_or_else(|| list.url.clone());
-        if self
-            .collections
-            .iter()
-            .any(|collection| collection.id == id)
-        {
-            if self
-                .collections
-                .iter()
-                .any(|collection| collection.capability_list.as_ref() == Some(&list.url))
-            {
-                // The same list, listed twice.
-                return;
-            }
+        if self.is_taken(&id) {
             let message = format!("{id} is described by another Capability List already");
             self.add(
                 Problem::new(Code::DuplicateCollection, &list.url, message)
                     .at(list.reading.line.max(1)),
             );
             id = list.url.clone();
+            if self.is_taken(&id) {
+                // Someone else describes this very document: nothing is left to call it by.
+                return;
+            }
         }
-        let is_own = same_site(&id, &root.url);
+        let is_own = is_own(&id, root);
         if !is_own {
             let message = format!("the site describes {id}, which is on another site");
             self.add(
@@ -206,14 +216,11 @@ impl<'b> Walk<'_, 'b> {
             .or(listed.described_by);
         let memory = self.remembered(&id, Some(&list.url));
         let parents = vec![list.asked.clone(), list.url.clone()];
-        let mut lists = Lists::new(self.loader, memory, self.since, self.now, parents);
-        for entry in document
-            .entries
-            .iter()
-            .filter(|entry| entry.capability == Some(Capability::ChangeList))
-        {
+        let mut lists = Lists::new(self.loader, memory, self.since, self.now, &id, parents);
+        let is_list = |entry: &&Entry| entry.capability == Some(Capability::ChangeList);
+        for entry in document.entries.iter().filter(is_list) {
             if let Ok(url) = Url::parse(&entry.loc) {
-                lists.read(&url).await;
+                lists.read(&url, &list.url).await;
             }
         }
         let told = lists.finish().await;
@@ -235,11 +242,15 @@ impl<'b> Walk<'_, 'b> {
             .iter()
             .find(|collection| collection.identity == *id);
         by_id.or_else(|| {
-            let stood_in = |collection: &&CollectionMemory| {
-                collection.capability_list.as_ref() == list && Some(&collection.identity) == list
-            };
-            collections.iter().find(stood_in).filter(|_| list.is_some())
+            let list = list?;
+            collections.iter().find(|collection| {
+                collection.identity == *list && collection.capability_list.as_ref() == Some(list)
+            })
         })
+    }
+
+    fn is_taken(&self, id: &Url) -> bool {
+        (self.collections.iter()).any(|known| rules::same_address(known.id.as_str(), id.as_str()))
     }
 
     async fn child_of_index(
@@ -252,7 +263,7 @@ impl<'b> Walk<'_, 'b> {
         let child = match self.loader.document(&url).await {
             Ok(child) => child,
             Err(error) => {
-                self.miss(error.problem(&url));
+                self.miss(error.problem(&url, &index.url));
                 return None;
             }
         };
@@ -260,15 +271,15 @@ impl<'b> Walk<'_, 'b> {
             self.miss(problem);
             return None;
         }
-        if child.reading.document.is_index {
+        let document = &child.reading.document;
+        if document.is_index {
             let message = format!(
-                "the index lists {}, which is an index itself; it was not read",
+                "the index lists {}, which is an index itself; the lists in it were not read",
                 child.url
             );
             self.add(Problem::new(Code::NestedIndex, &index.url, message).at(entry.line.max(1)));
-            return None;
         }
-        Some(child)
+        (!document.is_index).then_some(child)
     }
 
     fn finish(
@@ -281,10 +292,7 @@ impl<'b> Walk<'_, 'b> {
         told: Told,
     ) {
         self.is_complete &= told.is_complete;
-        let past = told
-            .changes
-            .iter()
-            .map(|change| change.datetime)
+        let past = (told.changes.iter().map(|change| change.datetime))
             .filter(|moment| moment.start() <= self.now);
         self.collections.push(CollectionReading {
             known_as: memory.map(|memory| memory.id),
@@ -312,6 +320,13 @@ impl<'b> Walk<'_, 'b> {
     fn add(&mut self, problem: Problem) {
         self.loader.problems.add(problem);
     }
+}
+
+/// Whether the site that a collection is on describes it itself. A host that sends readers of its well-known address
+/// elsewhere has said so; a mere link to elsewhere is a claim.
+fn is_own(id: &Url, root: &Root) -> bool {
+    let loaded = &root.loaded;
+    same_site(id, &loaded.url) || (root.found_by.is_well_known() && same_site(id, &loaded.asked))
 }
 
 fn listed(entry: &Entry) -> Listed {

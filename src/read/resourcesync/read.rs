@@ -149,7 +149,7 @@ impl Refusal {
                 Code::WrongRsNamespace,
                 url,
                 format!(
-                    "md and ln are in {}, not {RS}{}",
+                    "`md` and `ln` are in {}, not {RS}{}",
                     quote_namespace(&found),
                     near_miss(&found, RS)
                 ),
@@ -474,7 +474,7 @@ impl<'a> Parser<'a> {
             match read_moment(value) {
                 Ok((moment, _)) => *target = Some(moment),
                 Err(error) => {
-                    let message = format!("{name} is {}: {error}", quote(value));
+                    let message = format!("`{name}` is {}: {error}", quote(value));
                     self.problems
                         .add(Problem::new(Code::BadSpan, self.url, message));
                     need = Need::Place;
@@ -606,7 +606,7 @@ impl<'a> Parser<'a> {
         if let (Some(from), Some(until)) = (document.from, document.until)
             && until.comes_before(&from)
         {
-            let message = format!("until ({until}) is earlier than from ({from})");
+            let message = format!("`until` ({until}) is earlier than `from` ({from})");
             let problem = Problem::new(Code::UntilBeforeFrom, self.url, message);
             self.problems.add(problem.at(self.reading.line.max(1)));
             (document.from, document.until) = (None, None);
@@ -733,7 +733,7 @@ impl<'a> Parser<'a> {
             let loc = &draft.entry.loc;
             self.note(Code::UntilBeforeFrom, line, || {
                 format!(
-                    "until ({until}) is earlier than from ({from}) in the entry for {}",
+                    "`until` ({until}) is earlier than `from` ({from}) in the entry for {}",
                     quote(loc)
                 )
             });
@@ -741,7 +741,7 @@ impl<'a> Parser<'a> {
         }
         if let Some((name, value)) = &draft.bad_span {
             self.note(Code::BadSpan, line, || {
-                format!("{name} is {}, which is not a W3C datetime", quote(value))
+                format!("`{name}` is {}, which is not a W3C datetime", quote(value))
             });
         }
         true
@@ -766,7 +766,7 @@ impl<'a> Parser<'a> {
             return match &draft.bad_change {
                 Some(value) => self.ignore(Code::UnknownChange, line, || {
                     format!(
-                        "change is {}; it must be created, updated or deleted, in small letters",
+                        "`change` is {}; it must be created, updated or deleted, in small letters",
                         quote(value)
                     )
                 }),
@@ -783,7 +783,7 @@ impl<'a> Parser<'a> {
         };
         if let Some((value, error)) = &draft.bad_datetime {
             return self.ignore_with(Code::BadDatetime, line, || {
-                let message = format!("datetime is {}: {error}", quote(value));
+                let message = format!("`datetime` is {}: {error}", quote(value));
                 (
                     message,
                     repaired(value)
