@@ -17,6 +17,9 @@ pub const EARLIEST_ZONE: TimeDelta = TimeDelta::hours(14);
 /// And ended up to 12 hours after the following midnight UTC, somewhere else.
 pub const LATEST_ZONE: TimeDelta = TimeDelta::hours(12);
 
+/// In the form of a moment four bits are the precision and the eleven up to here the offset.
+const NANOS_SHIFT: u32 = 15;
+
 /// A point in time as precise as its source made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Moment {
@@ -135,6 +138,53 @@ impl Moment {
             precision: Precision::Second,
             offset: Offset::Z,
         }
+    }
+
+    /// Two numbers from which [`Moment::from_parts`] makes it again exactly: the seconds since 1970 of its start, and
+    /// its form. The form of everything in UTC without fractions of a second is below 16. For the store, so the meaning
+    /// never changes.
+    pub fn to_parts(&self) -> (i64, u64) {
+        let offset = match self.offset {
+            // The precision tells these two apart.
+            Offset::None | Offset::Z => 0,
+            Offset::Minutes { negative, minutes } => {
+                1 + 2 * u64::from(minutes) + u64::from(negative)
+            }
+        };
+        let nanos = u64::from(self.start.timestamp_subsec_nanos());
+        let form = u64::from(self.precision.rank()) | offset << 4 | nanos << NANOS_SHIFT;
+        (self.start.timestamp(), form)
+    }
+
+    /// The moment that these two numbers came from; none if they came from no moment.
+    pub fn from_parts(seconds: i64, form: u64) -> Option<Moment> {
+        let precision = match u8::try_from(form & 0xF).ok()? {
+            0 => Precision::Year,
+            1 => Precision::Month,
+            2 => Precision::Day,
+            3 => Precision::Minute,
+            4 => Precision::Second,
+            rank @ 5..=13 => Precision::Fraction(rank - 4),
+            _ => return None,
+        };
+        let offset = match (form & ((1 << NANOS_SHIFT) - 1)) >> 4 {
+            0 if precision < Precision::Minute => Offset::None,
+            0 => Offset::Z,
+            _ if precision < Precision::Minute => return None,
+            code => Offset::Minutes {
+                negative: (code - 1) % 2 == 1,
+                minutes: u16::try_from((code - 1) / 2)
+                    .ok()
+                    .filter(|&minutes| minutes <= 14 * 60)?,
+            },
+        };
+        let start = DateTime::from_timestamp(seconds, u32::try_from(form >> NANOS_SHIFT).ok()?)?;
+        // An offset can lead a little beyond the years that can be written.
+        (0..=10_000).contains(&start.year()).then_some(Moment {
+            start,
+            precision,
+            offset,
+        })
     }
 
     /// The first instant that it may mean, with dates taken as UTC. For showing and sorting.
@@ -515,6 +565,21 @@ mod tests {
         #[test]
         fn what_is_parsed_is_written_again(text in any_text()) {
             prop_assert_eq!(at(&text).to_string(), text);
+        }
+
+        #[test]
+        fn two_numbers_hold_all_of_it(text in any_text()) {
+            let (seconds, form) = at(&text).to_parts();
+            prop_assert_eq!(Moment::from_parts(seconds, form), Some(at(&text)));
+            prop_assert_eq!(form < 16, !text.contains('.') && (text.ends_with('Z') || text.len() <= 10));
+        }
+
+        #[test]
+        fn no_two_numbers_make_it_panic(seconds in any::<i64>(), form in any::<u64>()) {
+            if let Some(moment) = Moment::from_parts(seconds, form) {
+                prop_assert_eq!(moment.to_parts(), (seconds, form));
+                let _ = (moment.to_string(), moment.end());
+            }
         }
 
         #[test]

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
 use crate::text::visible;
@@ -121,6 +121,53 @@ impl Serialize for Problem {
     }
 }
 
+/// A problem as it is kept: only what the code does not say already.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    code: String,
+    document: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    message: String,
+    /// None where it is the code's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    snippet: Option<String>,
+    count: u32,
+}
+
+/// Problems as JSON, for keeping. Not the shape that programs rely on: it leaves out what [`Code`] knows.
+pub fn to_stored(problems: &[Problem]) -> String {
+    let stored: Vec<Stored> = (problems.iter())
+        .map(|problem| Stored {
+            code: problem.code.name().to_owned(),
+            document: problem.document.clone(),
+            line: problem.line,
+            message: problem.message.clone(),
+            snippet: (problem.snippet != problem.code.snippet()).then(|| problem.snippet.clone()),
+            count: problem.count,
+        })
+        .collect();
+    serde_json::to_string(&stored).expect("texts and numbers can always be written as JSON")
+}
+
+/// The problems that [`to_stored`] wrote; none if it wrote no such thing. A code that this version does not know was
+/// kept by a newer one, and is passed over.
+pub fn from_stored(text: &str) -> Option<Vec<Problem>> {
+    let stored: Vec<Stored> = serde_json::from_str(text).ok()?;
+    let problems = stored.into_iter().filter_map(|stored| {
+        let code = Code::parse(&stored.code)?;
+        Some(Problem {
+            code,
+            document: stored.document,
+            line: stored.line,
+            message: stored.message,
+            snippet: stored.snippet.unwrap_or_else(|| code.snippet().to_owned()),
+            count: stored.count,
+        })
+    });
+    Some(problems.collect())
+}
+
 /// The problems of a check. The same one in the same document is kept once and counted, so that fifty thousand bad
 /// entries are one problem.
 #[derive(Debug, Clone, Default)]
@@ -218,6 +265,11 @@ macro_rules! codes {
             /// The name by which authors and programs know it; it never changes.
             pub fn name(self) -> &'static str {
                 match self { $(Code::$variant => $name,)+ }
+            }
+
+            /// The code of that name.
+            pub fn parse(name: &str) -> Option<Code> {
+                Code::ALL.iter().copied().find(|code| code.name() == name)
             }
 
             /// How much it costs.
@@ -625,6 +677,34 @@ mod tests {
         assert!(
             written == documentation(),
             "run SITEBELL_WRITE_DOCS=1 cargo test documentation"
+        );
+    }
+
+    #[test]
+    fn what_is_kept_reads_back_equal() {
+        let url = "https://a.example/".parse().unwrap();
+        let mut problems: Vec<_> = (Code::ALL.iter())
+            .map(|&code| Problem::new(code, &url, "what \"was\" found"))
+            .collect();
+        problems.push(
+            Problem::new(Code::NoLoc, &url, "")
+                .at(7)
+                .with_snippet("<loc/>"),
+        );
+        problems.push(Problem::new(Code::NoChangeList, &url, "").with_snippet(""));
+        assert_eq!(from_stored(&to_stored(&problems)), Some(problems));
+        assert_eq!(from_stored("[]"), Some(vec![]));
+        assert_eq!(from_stored("junk"), None);
+    }
+
+    #[test]
+    fn a_code_of_a_newer_version_is_passed_over() {
+        let kept = r#"[{"code":"of-tomorrow","document":"https://a.example/","message":"m","count":1,"colour":"red"},
+                       {"code":"no-loc","document":"https://a.example/","message":"m","count":2}]"#;
+        let read = from_stored(kept).unwrap();
+        assert_eq!(
+            (read.len(), read[0].code, read[0].count),
+            (1, Code::NoLoc, 2)
         );
     }
 

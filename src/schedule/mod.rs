@@ -11,7 +11,9 @@ use chrono::{DateTime, Utc};
 
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
 use crate::fetch::{FetchError, Fetcher};
-use crate::memory::{CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, SiteMemory, SiteRecord};
+use crate::memory::{
+    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, SiteMemory, SiteRecord,
+};
 use crate::problem::{Code, Problem};
 use crate::site::{CheckId, SiteId, SiteUrl};
 use crate::store::{Saved, Store, StoreError};
@@ -48,14 +50,29 @@ pub async fn check_and_save(
     policy: &Policy,
     clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
 ) -> Result<Done, ScheduleError> {
-    let memory = store.memory(site).await?.ok_or(ScheduleError::NoSuchSite(site))?;
+    let memory = store
+        .memory(site)
+        .await?
+        .ok_or(ScheduleError::NoSuchSite(site))?;
     let started_at = clock();
     let check = store.begin_check(site, started_at).await?;
     // What was typed was made whole when the site was added, so this cannot fail; if it does, the site is as good as gone.
-    let address = SiteUrl::parse(memory.url.as_str()).map_err(|_| ScheduleError::NoSuchSite(site))?;
-    let result = check_site(fetcher, &address, Some(&memory), settings, started_at, Arc::new(|_| {})).await;
+    let address =
+        SiteUrl::parse(memory.url.as_str()).map_err(|_| ScheduleError::NoSuchSite(site))?;
+    let result = check_site(
+        fetcher,
+        &address,
+        Some(&memory),
+        settings,
+        started_at,
+        Arc::new(|_| {}),
+    )
+    .await;
     let now = clock();
-    let chance = u64::try_from(site.0).unwrap_or(0).wrapping_mul(31).wrapping_add(now.timestamp().unsigned_abs());
+    let chance = u64::try_from(site.0)
+        .unwrap_or(0)
+        .wrapping_mul(31)
+        .wrapping_add(now.timestamp().unsigned_abs());
     let record = match result {
         Ok(checked) => record(&memory, checked, policy, started_at, now, chance),
         Err(error) => failure(&memory, &error, policy, now, chance),
@@ -88,9 +105,11 @@ fn record(
         }
         collections.push(collection);
     }
-    let changes: usize = (collections.iter().flat_map(|collection| &collection.entries))
-        .map(|entry| entry.changes.len())
-        .sum();
+    let changes: usize = (collections
+        .iter()
+        .flat_map(|collection| &collection.entries))
+    .map(|entry| entry.changes.len())
+    .sum();
     let outcome = match (checked.site.root.is_some(), checked.is_complete, changes) {
         (false, ..) => Outcome::Failed,
         (true, false, _) => Outcome::Partial,
@@ -98,14 +117,20 @@ fn record(
         (true, true, _) => Outcome::Changed,
     };
     let plan = policy.plan(
-        Past { fresh_for: checked.fresh_for, ..past(memory, outcome) },
+        Past {
+            fresh_for: checked.fresh_for,
+            ..past(memory, outcome)
+        },
         now,
         chance,
     );
     let site = match (checked.site.root_asked, checked.site.format) {
-        (Some(root), Some(format)) => {
-            Some(SiteRecord { root, format, title: checked.site.title, about: checked.site.about })
-        }
+        (Some(root), Some(format)) => Some(SiteRecord {
+            root,
+            format,
+            title: checked.site.title,
+            about: checked.site.about,
+        }),
         _ => None,
     };
     CheckRecord {
@@ -126,12 +151,22 @@ fn record(
 }
 
 /// What a check that could not be made writes: that it was tried, and nothing else changes.
-fn failure(memory: &SiteMemory, error: &CheckError, policy: &Policy, now: DateTime<Utc>, chance: u64) -> CheckRecord {
+fn failure(
+    memory: &SiteMemory,
+    error: &CheckError,
+    policy: &Policy,
+    now: DateTime<Utc>,
+    chance: u64,
+) -> CheckRecord {
     let retry_after = match error {
         CheckError::Unreachable(error) => error.retry_after(),
         CheckError::Gone(_) => None,
     };
-    let past = Past { retry_after, is_gone: matches!(error, CheckError::Gone(_)), ..past(memory, Outcome::Failed) };
+    let past = Past {
+        retry_after,
+        is_gone: matches!(error, CheckError::Gone(_)),
+        ..past(memory, Outcome::Failed)
+    };
     let plan = policy.plan(past, now, chance);
     let code = match error {
         CheckError::Unreachable(error) => match **error {
@@ -176,8 +211,10 @@ fn collection_record(
     started_at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> (CollectionRecord, Option<Gap>) {
-    let known: Option<&CollectionMemory> =
-        memory.collections.iter().find(|collection| Some(collection.id) == reading.known_as);
+    let known: Option<&CollectionMemory> = memory
+        .collections
+        .iter()
+        .find(|collection| Some(collection.id) == reading.known_as);
     let finding = Finding {
         changes: reading.changes,
         is_complete: reading.is_complete,
@@ -207,9 +244,15 @@ fn summary(outcome: Outcome, changes: usize, problems: &[Problem]) -> String {
         1 => "One new change".to_owned(),
         changes => format!("{changes} new changes"),
     };
-    match (outcome, problems.iter().max_by_key(|problem| problem.severity())) {
+    match (
+        outcome,
+        problems.iter().max_by_key(|problem| problem.severity()),
+    ) {
         (Outcome::Failed | Outcome::Partial, Some(worst)) => {
-            format!("{found}; not everything could be read: {}.", worst.sentence())
+            format!(
+                "{found}; not everything could be read: {}.",
+                worst.sentence()
+            )
         }
         _ => format!("{found}."),
     }

@@ -92,9 +92,15 @@ impl Policy {
         let pause = match (past.is_gone, failures) {
             (true, _) => GONE_PAUSE,
             (false, 0) => interval,
-            (false, failures) => FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_PAUSE),
+            (false, failures) => FIRST_PAUSE
+                .saturating_mul(1 << (failures - 1).min(16))
+                .min(LONGEST_PAUSE),
         };
-        let wishes = past.fresh_for.max(past.retry_after).unwrap_or_default().min(LONGEST_PAUSE);
+        let wishes = past
+            .fresh_for
+            .max(past.retry_after)
+            .unwrap_or_default()
+            .min(LONGEST_PAUSE);
         // Never earlier than the site wishes, and not all at the same moment.
         let pause = pause + pause * u32::try_from(chance % JITTER_PERCENT).unwrap_or(0) / 100;
         let wait = TimeDelta::from_std(pause.max(wishes)).unwrap_or(TimeDelta::days(1));
@@ -123,7 +129,14 @@ mod tests {
 
     fn past(outcome: Outcome) -> Past {
         let (fresh_for, retry_after) = (None, None);
-        Past { interval_secs: DAY, failures: 0, outcome, is_gone: false, fresh_for, retry_after }
+        Past {
+            interval_secs: DAY,
+            failures: 0,
+            outcome,
+            is_gone: false,
+            fresh_for,
+            retry_after,
+        }
     }
 
     fn wait(past: Past) -> u64 {
@@ -133,7 +146,10 @@ mod tests {
 
     #[test]
     fn a_new_site_is_checked_daily_to_begin_with() {
-        let past = Past { interval_secs: 0, ..past(Outcome::Partial) };
+        let past = Past {
+            interval_secs: 0,
+            ..past(Outcome::Partial)
+        };
         assert_eq!(wait(past), DAY);
     }
 
@@ -141,43 +157,103 @@ mod tests {
     fn sites_that_change_are_asked_more_often_and_others_less_often_within_bounds() {
         assert_eq!(wait(past(Outcome::Changed)), DAY / 2);
         assert_eq!(wait(past(Outcome::Unchanged)), DAY * 5 / 4);
-        assert_eq!(wait(Past { interval_secs: 3600, ..past(Outcome::Changed) }), 3600);
-        assert_eq!(wait(Past { interval_secs: 7 * DAY, ..past(Outcome::Unchanged) }), 7 * DAY);
+        assert_eq!(
+            wait(Past {
+                interval_secs: 3600,
+                ..past(Outcome::Changed)
+            }),
+            3600
+        );
+        assert_eq!(
+            wait(Past {
+                interval_secs: 7 * DAY,
+                ..past(Outcome::Unchanged)
+            }),
+            7 * DAY
+        );
     }
 
     #[test]
     fn failures_back_off_to_a_week_and_never_to_off() {
-        let waits: Vec<u64> = (0..12).map(|failures| wait(Past { failures, ..past(Outcome::Failed) })).collect();
+        let waits: Vec<u64> = (0..12)
+            .map(|failures| {
+                wait(Past {
+                    failures,
+                    ..past(Outcome::Failed)
+                })
+            })
+            .collect();
         assert_eq!(waits[..4], [3600, 2 * 3600, 4 * 3600, 8 * 3600]);
         assert_eq!(waits[11], 7 * DAY);
         assert!(waits.is_sorted());
-        assert_eq!(wait(Past { failures: u32::MAX, ..past(Outcome::Failed) }), 7 * DAY);
+        assert_eq!(
+            wait(Past {
+                failures: u32::MAX,
+                ..past(Outcome::Failed)
+            }),
+            7 * DAY
+        );
     }
 
     #[test]
     fn recovery_is_immediate() {
-        let plan = Policy::default().plan(Past { failures: 9, ..past(Outcome::Unchanged) }, now(), 0);
+        let plan = Policy::default().plan(
+            Past {
+                failures: 9,
+                ..past(Outcome::Unchanged)
+            },
+            now(),
+            0,
+        );
         assert_eq!((plan.status, plan.failures), (SiteStatus::Ok, 0));
     }
 
     #[test]
     fn a_site_that_is_gone_is_asked_monthly() {
-        let past = Past { is_gone: true, ..past(Outcome::Failed) };
+        let past = Past {
+            is_gone: true,
+            ..past(Outcome::Failed)
+        };
         assert_eq!(wait(past), 30 * DAY);
-        assert_eq!(Policy::default().plan(past, now(), 0).status, SiteStatus::Gone);
+        assert_eq!(
+            Policy::default().plan(past, now(), 0).status,
+            SiteStatus::Gone
+        );
     }
 
     #[test]
     fn what_the_site_wishes_is_a_floor() {
         let day = |days: u64| Some(Duration::from_secs(days * DAY));
-        assert_eq!(wait(Past { fresh_for: day(3), ..past(Outcome::Unchanged) }), 3 * DAY);
-        assert_eq!(wait(Past { retry_after: day(2), ..past(Outcome::Failed) }), 2 * DAY);
-        assert_eq!(wait(Past { fresh_for: day(3000), ..past(Outcome::Unchanged) }), 7 * DAY);
+        assert_eq!(
+            wait(Past {
+                fresh_for: day(3),
+                ..past(Outcome::Unchanged)
+            }),
+            3 * DAY
+        );
+        assert_eq!(
+            wait(Past {
+                retry_after: day(2),
+                ..past(Outcome::Failed)
+            }),
+            2 * DAY
+        );
+        assert_eq!(
+            wait(Past {
+                fresh_for: day(3000),
+                ..past(Outcome::Unchanged)
+            }),
+            7 * DAY
+        );
     }
 
     #[test]
     fn sites_that_were_checked_together_drift_apart_but_never_come_early() {
-        let plan = |chance| Policy::default().plan(past(Outcome::Partial), now(), chance).next_check_at;
+        let plan = |chance| {
+            Policy::default()
+                .plan(past(Outcome::Partial), now(), chance)
+                .next_check_at
+        };
         assert!(plan(7) > plan(0) && plan(0) == now() + TimeDelta::days(1));
     }
 }

@@ -15,22 +15,37 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("change", &["moment"]),
     ("problem", &["text"]),
     ("site", &["text"]),
+    ("account", &["site"]),
+    ("memory", &["moment", "change", "problem", "site"]),
     ("read", &["text", "moment", "change", "problem", "site"]),
-    ("fetch", &[]),
+    ("fetch", &["memory"]),
     (
         "load",
         &[
-            "text", "moment", "change", "problem", "site", "read", "fetch",
+            "text", "moment", "change", "problem", "site", "memory", "read", "fetch",
         ],
     ),
     ("discover", &["problem", "site", "read", "fetch", "load"]),
     (
         "check",
         &[
-            "text", "moment", "change", "problem", "site", "read", "fetch", "load", "discover",
+            "text", "moment", "change", "problem", "site", "memory", "read", "fetch", "load",
+            "discover",
         ],
     ),
-    ("track", &["moment", "change", "problem", "site"]),
+    ("track", &["moment", "change", "problem", "site", "memory"]),
+    (
+        "store",
+        &[
+            "text", "moment", "change", "problem", "site", "account", "memory",
+        ],
+    ),
+    (
+        "schedule",
+        &[
+            "problem", "site", "memory", "fetch", "check", "track", "store",
+        ],
+    ),
     ("feed", &["text", "moment", "change", "site"]),
     ("config", &["fetch", "load", "check"]),
     (
@@ -50,7 +65,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("indicatif", &["cli/"]),
     ("atom_syndication", &["feed.rs"]),
     ("askama", &["feed.rs"]),
-    ("rusqlite", &[]),
+    ("rusqlite", &["store/"]),
 ];
 
 /// Every source file with its path below `src` and its text, without tests.

@@ -1,0 +1,106 @@
+//! Entries: ranges of a collection's changes, each with the id that it got when it was found.
+
+use rusqlite::{CachedStatement, Connection};
+
+use super::change::change_from_row;
+use super::name::Minter;
+use super::value::{self, micros};
+use super::{Store, StoreError};
+use crate::change::Entry;
+use crate::memory::NewEntry;
+use crate::site::{CollectionId, SiteId};
+
+impl Store {
+    /// The entries of a collection, those found last first.
+    pub async fn entries(
+        &self,
+        collection: CollectionId,
+        limit: u32,
+    ) -> Result<Vec<Entry>, StoreError> {
+        self.read(move |db| {
+            let sql = "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
+                 FROM collections c JOIN entries e ON e.collection = c.id
+                 WHERE c.id = ?1 ORDER BY e.first_n DESC LIMIT ?2";
+            let entries = entries(db, sql, collection.0, limit)?;
+            Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+        })
+        .await
+    }
+
+    /// The entries of all collections of a site, those found last first, each with its collection.
+    pub async fn site_entries(
+        &self,
+        site: SiteId,
+        limit: u32,
+    ) -> Result<Vec<(CollectionId, Entry)>, StoreError> {
+        self.read(move |db| {
+            let sql = "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
+                 FROM collections c JOIN entries e ON e.collection = c.id
+                 WHERE c.site = ?1 ORDER BY e.first_n DESC LIMIT ?2";
+            entries(db, sql, site.0, limit)
+        })
+        .await
+    }
+}
+
+fn entries(
+    db: &Connection,
+    sql: &str,
+    of: i64,
+    limit: u32,
+) -> Result<Vec<(CollectionId, Entry)>, StoreError> {
+    let mut statement = db.prepare_cached(sql)?;
+    let mut inside = db.prepare_cached(
+        "SELECT at, shape, url, title, details FROM changes
+         WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n",
+    )?;
+    let mut rows = statement.query((of, limit))?;
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (collection, head): (i64, String) = (row.get("collection")?, row.get("head")?);
+        let range: (i64, i64) = (row.get("first_n")?, row.get("last_n")?);
+        let mut entry = Entry {
+            id: row.get("id")?,
+            updated_at: value::instant(row, "updated_at")?,
+            changes: Vec::new(),
+        };
+        let mut changes = inside.query((collection, range.0, range.1))?;
+        while let Some(row) = changes.next()? {
+            entry.changes.push(change_from_row(row, &head)?);
+        }
+        entries.push((CollectionId(collection), entry));
+    }
+    Ok(entries)
+}
+
+/// Adds entries to a collection.
+pub(super) struct Writer<'a> {
+    insert: CachedStatement<'a>,
+    minter: &'a Minter<'a>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(db: &'a Connection, minter: &'a Minter<'a>) -> Result<Self, StoreError> {
+        let insert = db.prepare_cached(
+            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        Ok(Writer { insert, minter })
+    }
+
+    /// Adds an entry whose changes have these numbers, and returns its id.
+    pub(super) fn add(
+        &mut self,
+        collection: CollectionId,
+        (first, last): (i64, i64),
+        entry: &NewEntry,
+    ) -> Result<String, StoreError> {
+        // Numbers of changes are never given twice inside a site, nor those of collections anywhere.
+        let id = self.minter.mint("entry", &format!("{collection}-{first}"));
+        let updated_at = micros(entry.updated_at);
+        let found_at = micros(self.minter.now);
+        self.insert
+            .execute((collection.0, first, last, &id, updated_at, found_at))?;
+        Ok(id)
+    }
+}

@@ -1,0 +1,197 @@
+//! What Sitebell keeps: sites, checks, changes, entries, accounts, subscriptions, in one SQLite file.
+//!
+//! The only home of SQL. Callers speak in the words of the glossary and never wait on the file: every question runs on
+//! a thread for blocking work, reads side by side on connections that cannot write, writes one after the other on a
+//! single connection, each in one transaction that is on the disk when the call returns.
+//!
+//! Other programs (`sitebell account`, `sitebell backup`) may work on the same file; a lock is waited for and never
+//! reported, unless it lasts a minute. The clock is the caller's. Instants are kept to the microsecond.
+
+mod account;
+mod change;
+mod check;
+mod collection;
+mod copy;
+mod entry;
+mod error;
+mod file;
+mod json;
+mod memory;
+mod name;
+mod prune;
+mod save;
+mod site;
+mod subscription;
+mod value;
+mod wait;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio::task::spawn_blocking;
+
+pub use self::account::Token;
+pub use self::change::{ChangeRow, Cursor};
+pub use self::check::CheckRow;
+pub use self::collection::CollectionRow;
+pub use self::error::StoreError;
+pub use self::prune::{Keep, Pruned};
+pub use self::save::Saved;
+pub use self::site::{DueSite, SiteRow};
+
+/// Reads that may run at the same time. Each is short, and each connection costs memory.
+const READERS: u32 = 4;
+
+/// The database. A clone is the same one.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    instance: String,
+    /// None once it is closed.
+    writer: Arc<AsyncMutex<Option<Connection>>>,
+    readers: Arc<Semaphore>,
+    /// Connections for reading that nobody uses at the moment.
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Store {
+    /// Opens or creates the database in a folder, which is created if it is missing. An older database is brought up to
+    /// date, after a copy of it was made beside it; one that is newer, damaged or not ours is refused, and left alone.
+    pub async fn open(folder: &Path) -> Result<Store, StoreError> {
+        Store::open_with(folder, file::MIGRATIONS).await
+    }
+
+    async fn open_with(
+        folder: &Path,
+        migrations: &'static [&'static str],
+    ) -> Result<Store, StoreError> {
+        let folder = folder.to_owned();
+        let path = folder.join(file::FILE_NAME);
+        let (db, instance) = blocking(move || {
+            let db = file::open(&folder, migrations)?;
+            let instance = db.query_row("SELECT name FROM instance", [], |row| row.get("name"))?;
+            Ok::<_, StoreError>((db, instance))
+        })
+        .await
+        .map_err(|error| error.at(&path))?;
+        let inner = Inner {
+            path,
+            instance,
+            writer: Arc::new(AsyncMutex::new(Some(db))),
+            readers: Arc::new(Semaphore::new(READERS as usize)),
+            idle: Mutex::default(),
+        };
+        Ok(Store {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// Waits for what is under way, then closes the file: everything is in it, and no log is left beside it (unless
+    /// another program has it open). Clones of this store can do no more.
+    pub async fn close(self) -> Result<(), StoreError> {
+        let inner = self.inner;
+        let all = inner.readers.acquire_many(READERS).await;
+        let _all = all.map_err(|_| StoreError::Closed)?;
+        inner.readers.close();
+        let mut writer = inner.writer.clone().lock_owned().await;
+        let db = writer.take().ok_or(StoreError::Closed)?;
+        let idle = std::mem::take(&mut *inner.idle());
+        let closed = blocking(move || {
+            drop(idle);
+            file::checkpoint(&db)?;
+            db.close().map_err(|(_, error)| StoreError::from(error))
+        });
+        closed.await.map_err(|error| error.at(&inner.path))
+    }
+
+    /// The name of this database: random, made once, and part of every id that is minted in it.
+    pub async fn instance(&self) -> String {
+        self.inner.instance.clone()
+    }
+
+    /// Whether questions are answered: cheap, and writes nothing.
+    pub async fn is_well(&self) -> Result<(), StoreError> {
+        let ask = |db: &Connection| {
+            Ok(db
+                .prepare_cached("SELECT 1 FROM instance")?
+                .query_row([], |_| Ok(()))?)
+        };
+        self.read(ask).await
+    }
+
+    /// Reads within one transaction.
+    async fn read<T, F>(&self, ask: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let permit = self.inner.readers.clone().acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Closed)?;
+        let inner = self.inner.clone();
+        blocking(move || {
+            let result = inner.read(ask).map_err(|error| error.at(&inner.path));
+            drop(permit);
+            result
+        })
+        .await
+    }
+
+    /// Writes within one transaction.
+    async fn write<T, F>(&self, act: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.with_writer(|db| wait::write(db, act)).await
+    }
+
+    /// Uses the writer's connection, outside any transaction. Whoever waits for it holds no thread.
+    async fn with_writer<T, F>(&self, act: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let writer = self.inner.writer.clone().lock_owned().await;
+        let inner = self.inner.clone();
+        blocking(move || {
+            let db = writer.as_ref().ok_or(StoreError::Closed)?;
+            act(db).map_err(|error| error.at(&inner.path))
+        })
+        .await
+    }
+}
+
+impl Inner {
+    fn read<T>(&self, ask: impl Fn(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle().pop();
+        let db = match idle {
+            Some(db) => db,
+            None => wait::patiently(|| file::open_to_read(&self.path))?,
+        };
+        let answer = wait::read(&db, ask);
+        self.idle().push(db);
+        answer
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        // A list of connections is whole even if somebody panicked.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs on a thread where waiting hurts nobody. A panic there is one here.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(StoreError::Closed),
+    }
+}

@@ -1,0 +1,175 @@
+//! Keeping house: forgetting what nobody asks for any more.
+//!
+//! Of a collection the oldest changes go, by entries as a whole, so that an entry is either complete or gone; the
+//! [`FEED_ENTRIES`] newest entries of every collection stay whatever the limit says, for they are what feeds show. The
+//! collection's horizon moves to the latest datetime among all that went, so that none of them is announced again.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{Store, StoreError, change, file, memory};
+use crate::site::{CollectionId, SiteId};
+
+/// As many entries as a feed has.
+const FEED_ENTRIES: u32 = 50;
+/// Sites whose checks are pruned in one transaction: short enough to keep nobody waiting.
+const SITES_AT_ONCE: u32 = 500;
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Checks of each site, the newest ones.
+    pub checks_per_site: u32,
+    /// Changes of each collection, the ones found last.
+    pub changes_per_collection: u32,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Keep {
+            checks_per_site: 100,
+            changes_per_collection: 100_000,
+        }
+    }
+}
+
+/// How much went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Checks.
+    pub checks: u64,
+    /// Changes.
+    pub changes: u64,
+    /// Entries, with all of their changes.
+    pub entries: u64,
+}
+
+impl Store {
+    /// Forgets what is beyond the limits, a little at a time so that checks can be saved in between.
+    pub async fn prune(&self, _now: DateTime<Utc>, keep: &Keep) -> Result<Pruned, StoreError> {
+        let keep = *keep;
+        let mut pruned = Pruned::default();
+        let mut after = SiteId(0);
+        loop {
+            let (checks, last) = self.write(move |db| prune_checks(db, after, keep)).await?;
+            pruned.checks += checks;
+            match last {
+                Some(last) => after = last,
+                None => break,
+            }
+        }
+        for collection in self.read(move |db| too_large(db, keep)).await? {
+            let (changes, entries) = self
+                .write(move |db| prune_changes(db, collection, keep))
+                .await?;
+            pruned.changes += changes;
+            pruned.entries += entries;
+        }
+        Ok(pruned)
+    }
+
+    /// Lets SQLite look after its statistics.
+    pub async fn optimize(&self) -> Result<(), StoreError> {
+        self.with_writer(|db| Ok(db.execute_batch("PRAGMA optimize")?))
+            .await
+    }
+
+    /// Moves what the write-ahead log holds into the file, as far as readers allow.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.with_writer(file::checkpoint).await
+    }
+}
+
+/// Prunes the checks of some sites: how many went, and the last of these sites.
+fn prune_checks(
+    db: &Connection,
+    after: SiteId,
+    keep: Keep,
+) -> Result<(u64, Option<SiteId>), StoreError> {
+    let sites: Vec<i64> = db
+        .prepare_cached("SELECT id FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .query_map((after.0, SITES_AT_ONCE), |row| row.get("id"))?
+        .collect::<Result<_, _>>()?;
+    // A check that runs is kept, so that it can be saved.
+    let mut delete = db.prepare_cached(
+        "DELETE FROM checks WHERE site = ?1 AND finished_at IS NOT NULL AND id <= (
+           SELECT id FROM checks WHERE site = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+    )?;
+    let mut checks = 0;
+    for site in &sites {
+        checks += delete.execute((site, keep.checks_per_site))? as u64;
+    }
+    Ok((checks, sites.last().map(|site| SiteId(*site))))
+}
+
+fn too_large(db: &Connection, keep: Keep) -> Result<Vec<CollectionId>, StoreError> {
+    let mut statement = db.prepare_cached("SELECT id FROM collections WHERE change_count > ?1")?;
+    let ids = statement.query_map([keep.changes_per_collection], |row| {
+        row.get("id").map(CollectionId)
+    })?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+/// Prunes the changes of a collection: how many went, and how many entries.
+fn prune_changes(
+    db: &Connection,
+    collection: CollectionId,
+    keep: Keep,
+) -> Result<(u64, u64), StoreError> {
+    let Some(first) = first_to_keep(db, collection, keep)? else {
+        return Ok((0, 0));
+    };
+    let Some(latest) = change::latest_before(db, collection, first)? else {
+        return Ok((0, 0));
+    };
+    let mut statement = db.prepare_cached("SELECT horizon FROM collections WHERE id = ?1")?;
+    let mut rows = statement.query([collection.0])?;
+    let row = rows.next()?.ok_or(StoreError::NotFound("collection"))?;
+    let horizon = memory::horizon_from_row(row)?.map_or(latest, |horizon| horizon.max(latest));
+    let changes = db
+        .prepare_cached("DELETE FROM changes WHERE collection = ?1 AND n < ?2")?
+        .execute((collection.0, first))?;
+    let entries = db
+        .prepare_cached("DELETE FROM entries WHERE collection = ?1 AND first_n < ?2")?
+        .execute((collection.0, first))?;
+    let horizon = horizon.to_rfc3339_opts(SecondsFormat::Nanos, true);
+    db.prepare_cached(
+        "UPDATE collections SET horizon = ?2, change_count = change_count - ?3 WHERE id = ?1",
+    )?
+    .execute((collection.0, horizon, changes as i64))?;
+    Ok((changes as u64, entries as u64))
+}
+
+/// The number of the first change that stays: within the limit, not inside an entry, and not in the newest entries.
+fn first_to_keep(
+    db: &Connection,
+    collection: CollectionId,
+    keep: Keep,
+) -> Result<Option<i64>, StoreError> {
+    let number = |sql: &str, second: i64| -> Result<Option<i64>, StoreError> {
+        let mut statement = db.prepare_cached(sql)?;
+        Ok(statement
+            .query_row((collection.0, second), |row| row.get("n"))
+            .optional()?)
+    };
+    let newest_beyond = number(
+        "SELECT n FROM changes WHERE collection = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2",
+        i64::from(keep.changes_per_collection),
+    )?;
+    let Some(newest_beyond) = newest_beyond else {
+        return Ok(None);
+    };
+    let cut = newest_beyond + 1;
+    let entry_around = number(
+        "SELECT first_n AS n FROM entries WHERE collection = ?1 AND first_n < ?2 AND last_n >= ?2",
+        cut,
+    )?;
+    // With fewer entries than a feed has, the oldest of them is the one to stop at.
+    let shown = number(
+        "SELECT min(first_n) AS n FROM (
+           SELECT first_n FROM entries WHERE collection = ?1 ORDER BY first_n DESC LIMIT ?2) HAVING n NOTNULL",
+        i64::from(FEED_ENTRIES),
+    )?;
+    let limits = [Some(cut), entry_around, shown];
+    Ok(limits.into_iter().flatten().min())
+}

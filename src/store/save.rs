@@ -1,0 +1,277 @@
+//! Saving a check: all that it found, in one transaction, or nothing of it.
+//!
+//! The guarantee that every change is announced once rests on this: changes, entries, validators and the time of the
+//! next check are on the disk together. Saving the same check again changes nothing.
+
+use rusqlite::{Connection, OptionalExtension, named_params};
+use url::Url;
+
+use super::name::{Minter, collection_slug};
+use super::value::{self, integer, micros};
+use super::{Store, StoreError, change, check, entry, json};
+use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory};
+use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
+
+/// What saving a check came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// Changes that are announced by it.
+    pub new_changes: u64,
+    /// The ids of the Atom entries that announce them.
+    pub entries: Vec<String>,
+    /// Whether this check had ended before; then nothing was written.
+    pub already_saved: bool,
+}
+
+impl Store {
+    /// Saves what a check found. A check that has ended already is left as it is.
+    pub async fn save_check(
+        &self,
+        site: SiteId,
+        check: CheckId,
+        record: CheckRecord,
+    ) -> Result<Saved, StoreError> {
+        let instance = self.instance().await;
+        self.write(move |db| save(db, &instance, site, check, &record))
+            .await
+    }
+}
+
+fn save(
+    db: &Connection,
+    instance: &str,
+    site: SiteId,
+    check: CheckId,
+    record: &CheckRecord,
+) -> Result<Saved, StoreError> {
+    let Some(mut saved) = unfinished(db, site, check)? else {
+        return Ok(Saved {
+            already_saved: true,
+            ..Saved::default()
+        });
+    };
+    let (url, mut next_n) = site_in_brief(db, site)?;
+    let minter = Minter {
+        instance,
+        url: &url,
+        now: record.finished_at,
+    };
+    for collection in &record.collections {
+        save_collection(db, site, &minter, collection, &mut next_n, &mut saved)?;
+    }
+    save_documents(db, site, &record.documents)?;
+    save_site(db, site, record, next_n)?;
+    finish(db, check, record, saved.new_changes)?;
+    Ok(saved)
+}
+
+/// None if the check has ended.
+fn unfinished(db: &Connection, site: SiteId, check: CheckId) -> Result<Option<Saved>, StoreError> {
+    let is_finished: Option<bool> = db
+        .prepare_cached(
+            "SELECT finished_at IS NOT NULL AS is_finished FROM checks WHERE id = ?1 AND site = ?2",
+        )?
+        .query_row((check.0, site.0), |row| row.get("is_finished"))
+        .optional()?;
+    match is_finished {
+        Some(true) => Ok(None),
+        Some(false) => Ok(Some(Saved::default())),
+        None => Err(StoreError::NotFound("check")),
+    }
+}
+
+fn site_in_brief(db: &Connection, site: SiteId) -> Result<(Url, i64), StoreError> {
+    let mut statement = db.prepare_cached("SELECT url, next_n FROM sites WHERE id = ?1")?;
+    let mut rows = statement.query([site.0])?;
+    let row = rows.next()?.ok_or(StoreError::NotFound("site"))?;
+    Ok((value::url(row, "url")?, row.get("next_n")?))
+}
+
+fn save_collection(
+    db: &Connection,
+    site: SiteId,
+    minter: &Minter<'_>,
+    record: &CollectionRecord,
+    next_n: &mut i64,
+    saved: &mut Saved,
+) -> Result<(), StoreError> {
+    let (id, head) = match find(db, site, record)? {
+        Some(found) => found,
+        None => add(db, site, minter, record)?,
+    };
+    let before = *next_n;
+    let mut changes = change::Writer::new(db)?;
+    for change in &record.silent {
+        changes.add(id, &head, *next_n, change)?;
+        *next_n += 1;
+    }
+    let mut entries = entry::Writer::new(db, minter)?;
+    for entry in record
+        .entries
+        .iter()
+        .filter(|entry| !entry.changes.is_empty())
+    {
+        let first = *next_n;
+        for change in &entry.changes {
+            changes.add(id, &head, *next_n, change)?;
+            *next_n += 1;
+        }
+        saved
+            .entries
+            .push(entries.add(id, (first, *next_n - 1), entry)?);
+        saved.new_changes += entry.changes.len() as u64;
+    }
+    let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
+           last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
+           described_by = :described_by, about = :about, lists = :lists
+         WHERE id = :id";
+    db.prepare_cached(update)?.execute(named_params! {
+        ":id": id.0,
+        ":identity": record.identity.as_str(),
+        ":title": record.title,
+        ":is_own": record.is_own,
+        ":added": *next_n - before,
+        ":last_processed": record.last_processed.map(|moment| moment.to_string()),
+        ":covered_until": record.covered_until.map(micros),
+        ":capability_list": record.capability_list.as_ref().map(Url::as_str),
+        ":described_by": record.described_by.as_ref().map(Url::as_str),
+        ":about": json::from_about(&record.about),
+        ":lists": json::from_lists(&record.lists),
+    })?;
+    Ok(())
+}
+
+/// The collection and its head, if it is there. By its number if the check knew it, for then it must be there.
+fn find(
+    db: &Connection,
+    site: SiteId,
+    record: &CollectionRecord,
+) -> Result<Option<(CollectionId, String)>, StoreError> {
+    let found = |row: &rusqlite::Row<'_>| Ok((CollectionId(row.get("id")?), row.get("head")?));
+    match record.id {
+        Some(id) => (db
+            .prepare_cached("SELECT id, head FROM collections WHERE id = ?1 AND site = ?2")?)
+        .query_row((id.0, site.0), found)
+        .optional()?
+        .map(Some)
+        .ok_or(StoreError::NotFound("collection")),
+        None => Ok((db.prepare_cached(
+            "SELECT id, head FROM collections WHERE site = ?1 AND identity = ?2",
+        )?)
+        .query_row((site.0, record.identity.as_str()), found)
+        .optional()?),
+    }
+}
+
+fn add(
+    db: &Connection,
+    site: SiteId,
+    minter: &Minter<'_>,
+    record: &CollectionRecord,
+) -> Result<(CollectionId, String), StoreError> {
+    let slug = collection_slug(&record.identity, |slug| {
+        db.prepare_cached("SELECT 1 FROM collections WHERE site = ?1 AND slug = ?2")?
+            .exists((site.0, slug))
+            .map_err(StoreError::from)
+    })?;
+    let announced = record.entries.iter().flat_map(|entry| &entry.changes);
+    let urls = record
+        .silent
+        .iter()
+        .chain(announced)
+        .map(|change| change.url.as_str());
+    let head = change::common_head(record.identity.as_str(), urls);
+    db.prepare_cached(
+        "INSERT INTO collections (site, identity, slug, feed_id, head, title, is_own)
+         VALUES (?1, ?2, ?3, '', ?4, '', 0)",
+    )?
+    .execute((site.0, record.identity.as_str(), slug, &head))?;
+    let id = CollectionId(db.last_insert_rowid());
+    db.prepare_cached("UPDATE collections SET feed_id = ?2 WHERE id = ?1")?
+        .execute((id.0, minter.mint("collection", &id.to_string())))?;
+    Ok((id, head))
+}
+
+fn save_documents(
+    db: &Connection,
+    site: SiteId,
+    documents: &[(Url, DocumentMemory)],
+) -> Result<(), StoreError> {
+    let mut insert = db.prepare_cached(
+        "INSERT OR REPLACE INTO documents
+           (site, url, read_at, validators_url, etag, last_modified, problems, outline)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    for (url, document) in documents {
+        let validators = document.validators.as_ref();
+        insert.execute((
+            site.0,
+            url.as_str(),
+            micros(document.read_at),
+            validators.map(|validators| validators.url.as_str()),
+            validators.and_then(|validators| validators.etag.as_deref()),
+            validators.and_then(|validators| validators.last_modified.as_deref()),
+            check::problems_as_column(&document.problems),
+            &document.outline,
+        ))?;
+    }
+    Ok(())
+}
+
+fn save_site(
+    db: &Connection,
+    site: SiteId,
+    record: &CheckRecord,
+    next_n: i64,
+) -> Result<(), StoreError> {
+    // The operator's pause is kept beside the status, and outlives a check that was under way.
+    let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
+    let update = "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
+           failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at, next_n = :next_n
+         WHERE id = :id";
+    db.prepare_cached(update)?.execute(named_params! {
+        ":id": site.0,
+        ":status": status.map(SiteStatus::as_str),
+        ":interval_secs": integer(record.interval_secs),
+        ":failures": record.failures,
+        ":last_check_at": micros(record.finished_at),
+        ":next_check_at": micros(record.next_check_at),
+        ":next_n": next_n,
+    })?;
+    if let Some(found) = &record.site {
+        db.prepare_cached(
+            "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1",
+        )?
+        .execute((
+            site.0,
+            found.root.as_str(),
+            found.format.as_str(),
+            &found.title,
+            json::from_about(&found.about),
+        ))?;
+    }
+    Ok(())
+}
+
+fn finish(
+    db: &Connection,
+    check: CheckId,
+    record: &CheckRecord,
+    new_changes: u64,
+) -> Result<(), StoreError> {
+    let update =
+        "UPDATE checks SET finished_at = :finished_at, outcome = :outcome, summary = :summary,
+           new_changes = :new_changes, requests = :requests, bytes = :bytes, problems = :problems
+         WHERE id = :id";
+    db.prepare_cached(update)?.execute(named_params! {
+        ":id": check.0,
+        ":finished_at": micros(record.finished_at),
+        ":outcome": record.outcome.as_str(),
+        ":summary": record.summary,
+        ":new_changes": integer(new_changes),
+        ":requests": record.requests,
+        ":bytes": integer(record.bytes),
+        ":problems": check::problems_as_column(&record.problems),
+    })?;
+    Ok(())
+}

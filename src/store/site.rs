@@ -1,0 +1,238 @@
+//! Sites: what is followed, when it is due, how it stands.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use url::Url;
+
+use super::collection::CollectionRow;
+use super::name::{Minter, site_slug};
+use super::value::{self, micros};
+use super::{Store, StoreError, json};
+use crate::site::{About, Format, SiteId, SiteStatus};
+
+/// How often a site is checked until its first check says otherwise.
+const FIRST_INTERVAL_SECS: i64 = 86_400;
+
+/// A site with its collections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteRow {
+    /// The site.
+    pub id: SiteId,
+    /// The address that was asked for.
+    pub url: Url,
+    /// Its name in our addresses: readable, unique, and never changed.
+    pub slug: String,
+    /// The id of its feed: a tag URI, made once.
+    pub feed_id: String,
+    /// The root document, once it was found.
+    pub root: Option<Url>,
+    /// The format of that.
+    pub format: Option<Format>,
+    /// What the site is called.
+    pub title: Option<String>,
+    /// What it says about itself.
+    pub about: About,
+    /// How things stand.
+    pub status: SiteStatus,
+    /// When its last check ended.
+    pub last_check_at: Option<DateTime<Utc>>,
+    /// When it is due; none while it is paused.
+    pub next_check_at: Option<DateTime<Utc>>,
+    /// Its collections, in the order in which they were found.
+    pub collections: Vec<CollectionRow>,
+}
+
+/// A site that should be checked now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueSite {
+    /// The site.
+    pub id: SiteId,
+    /// The address that was asked for.
+    pub url: Url,
+}
+
+impl Store {
+    /// Adds a site, which is due at once; and whether it is new.
+    pub async fn add_site(
+        &self,
+        url: &Url,
+        now: DateTime<Utc>,
+    ) -> Result<(SiteId, bool), StoreError> {
+        let (url, instance) = (url.clone(), self.instance().await);
+        self.write(move |db| {
+            if let Some(id) = id_by(db, "url", url.as_str())? {
+                return Ok((id, false));
+            }
+            let slug = site_slug(&url, |slug| id_by(db, "slug", slug).map(|id| id.is_some()))?;
+            db.prepare_cached(
+                "INSERT INTO sites (url, slug, feed_id, status, interval_secs, next_check_at)
+                 VALUES (:url, :slug, '', :status, :interval_secs, :now)",
+            )?
+            .execute(named_params! {
+                ":url": url.as_str(),
+                ":slug": slug,
+                ":status": SiteStatus::New.as_str(),
+                ":interval_secs": FIRST_INTERVAL_SECS,
+                ":now": micros(now),
+            })?;
+            let id = db.last_insert_rowid();
+            let minter = Minter {
+                instance: &instance,
+                url: &url,
+                now,
+            };
+            db.prepare_cached("UPDATE sites SET feed_id = ?2 WHERE id = ?1")?
+                .execute((id, minter.mint("site", &id.to_string())))?;
+            Ok((SiteId(id), true))
+        })
+        .await
+    }
+
+    /// A site.
+    pub async fn site(&self, id: SiteId) -> Result<Option<SiteRow>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached("SELECT * FROM sites WHERE id = ?1")?;
+            let mut rows = statement.query([id.0])?;
+            let Some(row) = rows.next()? else {
+                return Ok(None);
+            };
+            site_from_row(db, row).map(Some)
+        })
+        .await
+    }
+
+    /// The site with this address.
+    pub async fn site_by_url(&self, url: &Url) -> Result<Option<SiteId>, StoreError> {
+        let url = url.to_string();
+        self.read(move |db| id_by(db, "url", &url)).await
+    }
+
+    /// The site with this name in our addresses.
+    pub async fn site_by_slug(&self, slug: &str) -> Result<Option<SiteId>, StoreError> {
+        let slug = slug.to_owned();
+        self.read(move |db| id_by(db, "slug", &slug)).await
+    }
+
+    /// Sites in the order in which they were added.
+    pub async fn sites(
+        &self,
+        after: Option<SiteId>,
+        limit: u32,
+    ) -> Result<Vec<SiteRow>, StoreError> {
+        let after = after.map_or(0, |id| id.0);
+        self.read(move |db| {
+            let mut statement =
+                db.prepare_cached("SELECT * FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?;
+            let mut rows = statement.query((after, limit))?;
+            let mut sites = Vec::new();
+            while let Some(row) = rows.next()? {
+                sites.push(site_from_row(db, row)?);
+            }
+            Ok(sites)
+        })
+        .await
+    }
+
+    /// Pauses a site, or goes on with it, and then it is due at once; whether there is such a site.
+    pub async fn set_paused(
+        &self,
+        id: SiteId,
+        paused: bool,
+        now: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        self.write(move |db| {
+            let changed = db
+                .prepare_cached(
+                    "UPDATE sites SET is_paused = :paused, next_check_at =
+                       CASE WHEN is_paused AND NOT :paused THEN :now ELSE next_check_at END
+                     WHERE id = :id",
+                )?
+                .execute(named_params! {":id": id.0, ":paused": paused, ":now": micros(now)})?;
+            Ok(changed > 0)
+        })
+        .await
+    }
+
+    /// Removes a site with everything that is known of it; whether there was one. The operator's act alone: accounts
+    /// come and go without it.
+    pub async fn remove_site(&self, id: SiteId) -> Result<bool, StoreError> {
+        self.write(move |db| {
+            let removed = db
+                .prepare_cached("DELETE FROM sites WHERE id = ?1")?
+                .execute([id.0])?;
+            Ok(removed > 0)
+        })
+        .await
+    }
+
+    /// Sites that should be checked now, those that wait longest first.
+    pub async fn due(&self, now: DateTime<Utc>, limit: u32) -> Result<Vec<DueSite>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT id, url FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
+                 ORDER BY next_check_at LIMIT ?2",
+            )?;
+            let mut rows = statement.query((micros(now), limit))?;
+            let mut due = Vec::new();
+            while let Some(row) = rows.next()? {
+                due.push(DueSite {
+                    id: SiteId(row.get("id")?),
+                    url: value::url(row, "url")?,
+                });
+            }
+            Ok(due)
+        })
+        .await
+    }
+
+    /// When the next site is due.
+    pub async fn next_due_at(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db
+                .prepare_cached("SELECT min(next_check_at) AS at FROM sites WHERE is_paused = 0")?;
+            let mut rows = statement.query([])?;
+            match rows.next()? {
+                Some(row) => value::optional_instant(row, "at"),
+                None => Ok(None),
+            }
+        })
+        .await
+    }
+}
+
+fn id_by(db: &Connection, column: &str, text: &str) -> Result<Option<SiteId>, StoreError> {
+    let sql = format!("SELECT id FROM sites WHERE {column} = ?1");
+    let mut statement = db.prepare_cached(&sql)?;
+    let id = statement
+        .query_row([text], |row| row.get("id"))
+        .optional()?;
+    Ok(id.map(SiteId))
+}
+
+fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> {
+    let id = SiteId(row.get("id")?);
+    let status = status_from_row(row)?;
+    Ok(SiteRow {
+        id,
+        url: value::url(row, "url")?,
+        slug: row.get("slug")?,
+        feed_id: row.get("feed_id")?,
+        root: value::optional_url(row, "root")?,
+        format: value::parsed(row, "format", Format::parse)?,
+        title: row.get("title")?,
+        about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
+        status,
+        last_check_at: value::optional_instant(row, "last_check_at")?,
+        next_check_at: value::optional_instant(row, "next_check_at")?
+            .filter(|_| status != SiteStatus::Paused),
+        collections: super::collection::collections(db, id)?,
+    })
+}
+
+/// A paused site keeps the status that it will have again.
+pub(super) fn status_from_row(row: &Row<'_>) -> Result<SiteStatus, StoreError> {
+    if row.get("is_paused")? {
+        return Ok(SiteStatus::Paused);
+    }
+    value::parsed(row, "status", SiteStatus::parse)?.ok_or(StoreError::Unreadable("status"))
+}
