@@ -168,6 +168,12 @@ impl Problems {
         false
     }
 
+    /// Forgets everything about a document that turned out not to matter.
+    pub fn forget(&mut self, document: &Url) {
+        let kept = std::mem::take(self).list.into_iter();
+        self.extend(kept.filter(|problem| problem.document != document.as_str()));
+    }
+
     /// All of them, in the order in which they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.list.iter()
@@ -288,6 +294,9 @@ codes! {
     /// The document ends in the middle.
     CutOff = "cut-off", Error,
         "Upload the whole document again; it must end with its closing tag.", "</urlset>";
+    /// The document is compressed in a way that cannot be undone.
+    BadCompression = "bad-compression", Error,
+        "Serve the document uncompressed, or compress it again with gzip and upload all of it.", "";
     /// The document breaks XML's own rules, so nothing in it can be relied on.
     Malformed = "malformed-xml", Error,
         "Correct the line; every tag needs its closing tag, every attribute its quotation marks.", "";

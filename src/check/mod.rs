@@ -3,6 +3,7 @@
 //! [`check_site`] finds the root document, walks from there to every Change List, and gives titles to what it found.
 //! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
 
+mod lists;
 mod titles;
 mod walk;
 
@@ -12,14 +13,13 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use crate::change::Change;
-use crate::discover::{Discovery, discover};
+use crate::discover::discover;
 use crate::fetch::{FetchError, Fetcher};
 use crate::load::{Keep, Limits, Loader, Progress};
 use crate::moment::Moment;
 use crate::problem::Problem;
 use crate::read::resourcesync::ReadingRules;
-use crate::site::About;
-use crate::site::{Format, SiteUrl};
+use crate::site::{About, Format, SiteUrl};
 
 /// How to read a site.
 #[derive(Debug, Clone, Default)]
@@ -144,15 +144,15 @@ async fn check_address(
         keep,
         progress.clone(),
     );
-    let discovery = discover(&mut loader, site)
+    let root = discover(&mut loader, site)
         .await
         .map_err(CheckError::Unreachable)?;
-    let (root, mut collections) = match discovery {
-        Discovery::Found(root) => {
-            let collections = walk::walk(&mut loader, &root, since, now).await;
-            (Some(root), collections)
+    let mut collections = match &root {
+        Some(root) => {
+            loader.settle_at(&root.loaded.url);
+            walk::walk(&mut loader, root, since, now).await
         }
-        Discovery::Nothing => (None, Vec::new()),
+        None => Vec::new(),
     };
     let about = titles::find(&mut loader, site, root.as_ref(), &mut collections).await;
     let site = SiteReading {
@@ -165,7 +165,7 @@ async fn check_address(
             .unwrap_or_else(|| titles::fallback(&site.at_root("/"))),
         about,
     };
-    let (requests, bytes) = (loader.requests, loader.bytes);
+    let (requests, bytes) = (loader.requests(), loader.bytes());
     Ok(Checked {
         site,
         collections,

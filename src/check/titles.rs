@@ -9,12 +9,10 @@ use url::Url;
 
 use super::CollectionReading;
 use crate::discover::Root;
-use crate::fetch::FetchError;
-use crate::load::{LoadError, Loader};
+use crate::load::{Described, LoadError, Loader};
 use crate::problem::{Code, Problem};
 use crate::read::about;
-use crate::site::About;
-use crate::site::{SiteUrl, same_site};
+use crate::site::{About, SiteUrl, same_site};
 use crate::text::readable_address;
 
 /// Fills in what the collections are called, and says the same of the site.
@@ -26,7 +24,9 @@ pub(super) async fn find(
 ) -> About {
     let mut titles = Titles {
         loader,
-        known: HashMap::new(),
+        descriptions: HashMap::new(),
+        pages: HashMap::new(),
+        asked_by: root.map_or_else(|| site.url().clone(), |root| root.loaded.url.clone()),
     };
     let described_by = root.and_then(|root| root.loaded.reading.document.link("describedby"));
     let home = site.at_root("/");
@@ -69,46 +69,55 @@ pub(super) fn fallback(url: &Url) -> String {
 
 struct Titles<'a, 'b> {
     loader: &'a mut Loader<'b>,
-    known: HashMap<Url, About>,
+    /// One document may describe all collections of a site.
+    descriptions: HashMap<Url, Option<Described>>,
+    pages: HashMap<Url, About>,
+    /// The document that is told when there are more descriptions than are read.
+    asked_by: Url,
 }
 
 impl Titles<'_, '_> {
     /// What a `describedby` document says about `described`.
     async fn description(&mut self, url: &Url, described: &Url) -> About {
-        let problem = match self.loader.description(url, false).await {
-            Ok(found) => match about::read(
-                &found.bytes,
-                found.content_type.as_deref(),
-                &found.url,
-                described,
-            ) {
-                Ok(about) => return about,
-                Err(error) => Problem::new(
-                    Code::MetadataUnreadable,
-                    url,
-                    format!("the description is of no use: {error}"),
-                ),
-            },
-            Err(error) => error.problem(url),
+        if !self.descriptions.contains_key(url) {
+            let found = match self.loader.description(url, false).await {
+                Ok(found) => Some(found),
+                Err(error) => {
+                    let problem = error.problem(url, &self.asked_by);
+                    self.loader.problems.add(problem);
+                    None
+                }
+            };
+            self.descriptions.insert(url.clone(), found);
+        }
+        let Some(Some(found)) = self.descriptions.get(url) else {
+            return About::default();
         };
-        self.loader.problems.add(problem);
-        About::default()
+        let content_type = found.content_type.as_deref();
+        about::read(&found.bytes, content_type, &found.url, described).unwrap_or_else(|error| {
+            let message = format!("the description is of no use: {error}");
+            let problem = Problem::new(Code::MetadataUnreadable, url, message);
+            self.loader.problems.add(problem);
+            About::default()
+        })
     }
 
     /// What a page says about itself. Nobody promised a page, so its absence is no problem.
     async fn page(&mut self, url: &Url) -> About {
-        if let Some(known) = self.known.get(url) {
+        if let Some(known) = self.pages.get(url) {
             return known.clone();
         }
-        let about = match self.loader.description(url, true).await {
-            Ok(found) => about::read(&found.bytes, found.content_type.as_deref(), &found.url, url)
-                .unwrap_or_default(),
-            Err(LoadError::Fetch(error)) if matches!(*error, FetchError::TooLarge { .. }) => {
-                About::default()
-            }
-            Err(_) => About::default(),
+        let about = match self.loader.known_page(url) {
+            Some((answered, head)) => about::of_page((**head).clone(), answered, url),
+            None => self.read_page(url).await.unwrap_or_default(),
         };
-        self.known.insert(url.clone(), about.clone());
+        self.pages.insert(url.clone(), about.clone());
         about
+    }
+
+    async fn read_page(&mut self, url: &Url) -> Result<About, LoadError> {
+        let found = self.loader.description(url, true).await?;
+        let content_type = found.content_type.as_deref();
+        Ok(about::read(&found.bytes, content_type, &found.url, url).unwrap_or_default())
     }
 }

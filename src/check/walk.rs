@@ -3,21 +3,20 @@
 //! Source Description, Capability Lists, Change Lists, with an index possible at the first and the last level and
 //! nowhere else. A document that cannot be read costs what it would have told, and a problem.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
+use super::lists::Lists;
 use super::{CollectionReading, titles};
-use crate::change::{Change, ChangeKind};
+use crate::change::Change;
 use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
 use crate::moment::Moment;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, Severity};
 use crate::read::resourcesync::{Capability, Entry, rules};
-use crate::site::About;
-use crate::site::same_site;
+use crate::site::{About, same_site};
 
 /// Clocks differ a little; a change is in the future only beyond this.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
@@ -38,6 +37,7 @@ pub(super) async fn walk(
         collections: Vec::new(),
     };
     walk.root(root).await;
+    walk.report_nothing(root);
     walk.collections
 }
 
@@ -60,14 +60,14 @@ impl Walk<'_, '_> {
         let loaded = &root.loaded;
         let document = &loaded.reading.document;
         match (&document.capability, document.is_index) {
-            (Capability::Description, false) => self.source_description(loaded, loaded).await,
+            (Capability::Description, false) => self.source_description(loaded, root).await,
             (Capability::Description, true) => {
                 for entry in &document.entries {
                     if let Some(child) = self
                         .child_of_index(entry, loaded, &Capability::Description)
                         .await
                     {
-                        self.source_description(&child, loaded).await;
+                        self.source_description(&child, root).await;
                     }
                 }
             }
@@ -84,7 +84,7 @@ impl Walk<'_, '_> {
                 }
                 if is_index {
                     for entry in &document.entries {
-                        self.capability_list(listed(entry), loaded, loaded).await;
+                        self.capability_list(listed(entry), loaded, root).await;
                     }
                 } else {
                     let itself = Listed {
@@ -92,11 +92,11 @@ impl Walk<'_, '_> {
                         describes: None,
                         described_by: None,
                     };
-                    self.collection(loaded, itself, loaded).await;
+                    self.collection(loaded, itself, root).await;
                 }
             }
             (Capability::ChangeList, _) => {
-                let mut lists = Lists::default();
+                let mut lists = Lists::of(&loaded.url);
                 self.change_list(loaded, &[], &mut lists).await;
                 self.finish(loaded.url.clone(), None, None, true, lists);
             }
@@ -113,7 +113,16 @@ impl Walk<'_, '_> {
         }
     }
 
-    async fn source_description(&mut self, description: &Arc<Loaded>, root: &Arc<Loaded>) {
+    /// A site without a collection is never fine, whichever way it came about.
+    fn report_nothing(&mut self, root: &Root) {
+        let is_told = |problem: &Problem| problem.severity() > Severity::Note;
+        if self.collections.is_empty() && !self.loader.problems.iter().any(is_told) {
+            let message = "no Capability List is listed, neither here nor below".to_owned();
+            self.add(Problem::new(Code::NoCollections, &root.loaded.url, message));
+        }
+    }
+
+    async fn source_description(&mut self, description: &Arc<Loaded>, root: &Root) {
         for entry in &description.reading.document.entries {
             // An entry without a capability was reported, and can be nothing else.
             if matches!(entry.capability, None | Some(Capability::CapabilityList)) {
@@ -122,7 +131,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    async fn capability_list(&mut self, listed: Listed, parent: &Arc<Loaded>, root: &Arc<Loaded>) {
+    async fn capability_list(&mut self, listed: Listed, parent: &Arc<Loaded>, root: &Root) {
         let most = self.loader.limits().collections;
         if self.collections.len() >= most {
             let message = format!("only the first {most} collections of a site are read");
@@ -131,7 +140,7 @@ impl Walk<'_, '_> {
         }
         let loaded = match self.loader.document(&listed.url).await {
             Ok(loaded) => loaded,
-            Err(error) => return self.add(error.problem(&listed.url)),
+            Err(error) => return self.add(error.problem(&listed.url, &parent.url)),
         };
         if let Err(problem) = expect(&loaded, &Capability::CapabilityList) {
             return self.add(problem);
@@ -143,7 +152,8 @@ impl Walk<'_, '_> {
                     .at(loaded.reading.line.max(1)),
             );
         }
-        let parents = [&parent.asked, &parent.url, &root.asked, &root.url];
+        let top = &root.loaded;
+        let parents = [&parent.asked, &parent.url, &top.asked, &top.url];
         rules::check_up(
             &loaded.reading,
             &loaded.url,
@@ -154,7 +164,13 @@ impl Walk<'_, '_> {
     }
 
     /// Reads one collection from its Capability List.
-    async fn collection(&mut self, list: &Arc<Loaded>, listed: Listed, root: &Arc<Loaded>) {
+    async fn collection(&mut self, list: &Arc<Loaded>, listed: Listed, root: &Root) {
+        let is_known =
+            |known: &CollectionReading| known.capability_list.as_ref() == Some(&list.url);
+        if self.collections.iter().any(is_known) {
+            // The same list, listed twice.
+            return;
+        }
         let document = &list.reading.document;
         let own = document
             .link("describes")
@@ -170,27 +186,19 @@ impl Walk<'_, '_> {
         }
         // The Capability List is believed first: it is what the owner of the collection edits.
         let mut id = own.or(listed.describes).unwrap_or_else(|| list.url.clone());
-        if self
-            .collections
-            .iter()
-            .any(|collection| collection.id == id)
-        {
-            if self
-                .collections
-                .iter()
-                .any(|collection| collection.capability_list.as_ref() == Some(&list.url))
-            {
-                // The same list, listed twice.
-                return;
-            }
+        if self.is_taken(&id) {
             let message = format!("{id} is described by another Capability List already");
             self.add(
                 Problem::new(Code::DuplicateCollection, &list.url, message)
                     .at(list.reading.line.max(1)),
             );
             id = list.url.clone();
+            if self.is_taken(&id) {
+                // Someone else describes this very document: nothing is left to call it by.
+                return;
+            }
         }
-        let is_own = same_site(&id, &root.url);
+        let is_own = is_own(&id, root);
         if !is_own {
             let message = format!("the site describes {id}, which is on another site");
             self.add(
@@ -202,7 +210,7 @@ impl Walk<'_, '_> {
             .link("describedby")
             .and_then(|href| Url::parse(href).ok())
             .or(listed.described_by);
-        let mut lists = Lists::default();
+        let mut lists = Lists::of(&id);
         for entry in document
             .entries
             .iter()
@@ -219,17 +227,22 @@ impl Walk<'_, '_> {
                     }
                     Err(problem) => self.add(problem),
                 },
-                Err(error) => self.add(error.problem(&url)),
+                Err(error) => self.add(error.problem(&url, &list.url)),
             }
         }
         self.finish(id, Some(list.url.clone()), described_by, is_own, lists);
+    }
+
+    fn is_taken(&self, id: &Url) -> bool {
+        (self.collections.iter()).any(|known| rules::same_address(known.id.as_str(), id.as_str()))
     }
 
     /// Reads a Change List, or the lists of an index. `parents` are the addresses of the Capability List.
     async fn change_list(&mut self, list: &Arc<Loaded>, parents: &[&Url], lists: &mut Lists) {
         let document = &list.reading.document;
         rules::check_up(&list.reading, &list.url, parents, &mut self.loader.problems);
-        if !document.is_index {
+        // An index that is written as a list may tell changes of its own as well.
+        if !document.is_index && (document.entries.is_empty() || list.reading.handed_on > 0) {
             self.take(list, lists);
             if document.entries.is_empty() && list.reading.handed_on > LARGE_CHANGE_LIST {
                 let message = format!(
@@ -261,11 +274,11 @@ impl Walk<'_, '_> {
             let span = &child.reading.document;
             if document.is_index && entry.until.is_some() != span.until.is_some() {
                 let (here, there) = match entry.until {
-                    Some(_) => ("closed", "has no until"),
+                    Some(_) => ("closed", "has no `until`"),
                     None => ("open", "has one"),
                 };
                 let message = format!(
-                    "the index calls {} {here} by its until, but that list {there}",
+                    "the index calls {} {here} by its `until`, but that list {there}",
                     child.url
                 );
                 self.add(
@@ -295,7 +308,7 @@ impl Walk<'_, '_> {
         let child = match self.loader.document(&url).await {
             Ok(child) => child,
             Err(error) => {
-                self.add(error.problem(&url));
+                self.add(error.problem(&url, &index.url));
                 return None;
             }
         };
@@ -303,15 +316,16 @@ impl Walk<'_, '_> {
             self.add(problem);
             return None;
         }
-        if child.reading.document.is_index {
+        let document = &child.reading.document;
+        let is_disguised = *kind == Capability::ChangeList && !document.entries.is_empty();
+        if document.is_index || is_disguised {
             let message = format!(
-                "the index lists {}, which is an index itself; it was not read",
+                "the index lists {}, which is an index itself; the lists in it were not read",
                 child.url
             );
             self.add(Problem::new(Code::NestedIndex, &index.url, message).at(entry.line.max(1)));
-            return None;
         }
-        Some(child)
+        (!document.is_index).then_some(child)
     }
 
     /// Takes the changes of one Change List.
@@ -337,10 +351,16 @@ impl Walk<'_, '_> {
             );
             self.add(Problem::new(Code::FutureDatetime, &list.url, message));
         }
-        let away =
-            |change: &&Change| Url::parse(&change.url).is_ok_and(|url| !same_site(&url, &list.url));
+        let home = lists.home.clone();
+        let away = |change: &&Change| {
+            Url::parse(&change.url)
+                .is_ok_and(|url| !same_site(&url, &list.url) && !same_site(&url, &home))
+        };
         if let Some(change) = list.changes.iter().find(away) {
-            let message = format!("{} is not on the site that lists it", change.url);
+            let message = format!(
+                "{} is on another site than the collection and its list",
+                change.url
+            );
             self.add(Problem::new(Code::OffSitePages, &list.url, message));
         }
     }
@@ -379,6 +399,13 @@ impl Walk<'_, '_> {
     }
 }
 
+/// Whether the site that a collection is on describes it itself. A host that sends readers of its well-known address
+/// elsewhere has said so; a mere link to elsewhere is a claim.
+fn is_own(id: &Url, root: &Root) -> bool {
+    let loaded = &root.loaded;
+    same_site(id, &loaded.url) || (root.found_by.is_well_known() && same_site(id, &loaded.asked))
+}
+
 fn listed(entry: &Entry) -> Listed {
     let link = |rel| entry.link(rel).and_then(|href| Url::parse(href).ok());
     Listed {
@@ -386,40 +413,5 @@ fn listed(entry: &Entry) -> Listed {
             .unwrap_or_else(|_| unreachable!("the reader makes every loc an address")),
         describes: link("describes"),
         described_by: link("describedby"),
-    }
-}
-
-/// The changes of one collection, gathered from its lists.
-#[derive(Default)]
-struct Lists {
-    urls: Vec<Url>,
-    horizon: Option<Moment>,
-    changes: Vec<Change>,
-    /// How often each change was told by the list that told it most often.
-    told: HashMap<(String, ChangeKind, Moment), usize>,
-}
-
-impl Lists {
-    /// Lists overlap: a change that two of them tell happened once, one that a single list tells twice happened twice.
-    fn add(&mut self, changes: &[Change], newest_first: bool) {
-        let mut here: HashMap<(&str, ChangeKind, Moment), usize> = HashMap::new();
-        let mut ordered: Vec<&Change> = changes.iter().collect();
-        if newest_first {
-            ordered.reverse();
-        }
-        for change in ordered {
-            let count = here
-                .entry((&change.url, change.kind, change.datetime))
-                .or_default();
-            *count += 1;
-            let told = self
-                .told
-                .entry((change.url.clone(), change.kind, change.datetime))
-                .or_default();
-            if *count > *told {
-                *told = *count;
-                self.changes.push(change.clone());
-            }
-        }
     }
 }

@@ -9,6 +9,9 @@ use std::fmt::Write as _;
 
 pub use self::readable::readable_address;
 
+/// The longest address that is taken for one: the limit of the Sitemaps protocol.
+pub const MAX_ADDRESS_CHARS: usize = 2_048;
+
 /// Quotations are cut here.
 const MAX_QUOTE_CHARS: usize = 120;
 

@@ -150,7 +150,7 @@ impl Refusal {
                 Code::WrongRsNamespace,
                 url,
                 format!(
-                    "md and ln are in {}, not {RS}{}",
+                    "`md` and `ln` are in {}, not {RS}{}",
                     quote_namespace(&found),
                     near_miss(&found, RS)
                 ),
@@ -487,7 +487,7 @@ impl<'a> Parser<'a> {
             match read_moment(value) {
                 Ok((moment, _)) => *target = Some(moment),
                 Err(error) => {
-                    let message = format!("{name} is {}: {error}", quote(value));
+                    let message = format!("`{name}` is {}: {error}", quote(value));
                     self.judge
                         .problems
                         .add(Problem::new(Code::BadSpan, self.judge.url, message));
@@ -619,7 +619,7 @@ impl<'a> Parser<'a> {
         if let (Some(from), Some(until)) = (document.from, document.until)
             && until.comes_before(&from)
         {
-            let message = format!("until ({until}) is earlier than from ({from})");
+            let message = format!("`until` ({until}) is earlier than `from` ({from})");
             let problem = Problem::new(Code::UntilBeforeFrom, self.judge.url, message);
             self.judge
                 .problems
@@ -754,7 +754,7 @@ impl Judge<'_> {
             let loc = &draft.entry.loc;
             self.note(Code::UntilBeforeFrom, line, || {
                 format!(
-                    "until ({until}) is earlier than from ({from}) in the entry for {}",
+                    "`until` ({until}) is earlier than `from` ({from}) in the entry for {}",
                     quote(loc)
                 )
             });
@@ -762,7 +762,7 @@ impl Judge<'_> {
         }
         if let Some((name, value)) = &draft.bad_span {
             self.note(Code::BadSpan, line, || {
-                format!("{name} is {}, which is not a W3C datetime", quote(value))
+                format!("`{name}` is {}, which is not a W3C datetime", quote(value))
             });
         }
         true
@@ -787,7 +787,7 @@ impl Judge<'_> {
             return match &draft.bad_change {
                 Some(value) => self.ignore(Code::UnknownChange, line, || {
                     format!(
-                        "change is {}; it must be created, updated or deleted, in small letters",
+                        "`change` is {}; it must be created, updated or deleted, in small letters",
                         quote(value)
                     )
                 }),
@@ -804,7 +804,7 @@ impl Judge<'_> {
         };
         if let Some((value, error)) = &draft.bad_datetime {
             return self.ignore_with(Code::BadDatetime, line, || {
-                let message = format!("datetime is {}: {error}", quote(value));
+                let message = format!("`datetime` is {}: {error}", quote(value));
                 (
                     message,
                     repaired(value)

@@ -37,7 +37,7 @@ pub fn check_up(reading: &Reading, url: &Url, parents: &[&Url], problems: &mut P
     let line = reading.line.max(1);
     match up(&reading.document) {
         None => {
-            let message = format!("the {} has no up link", reading.document.title());
+            let message = format!("the {} has no `up` link", reading.document.title());
             problems.add(
                 Problem::new(Code::NoUp, url, message)
                     .at(line)
@@ -50,7 +50,7 @@ pub fn check_up(reading: &Reading, url: &Url, parents: &[&Url], problems: &mut P
                 .any(|parent| same_address(up, parent.as_str())) => {}
         Some(up) => {
             let message = format!(
-                "up leads to {}, but {} is the document that lists this one",
+                "`up` leads to {}, but {} is the document that lists this one",
                 quote(up),
                 quote(parent.as_str())
             );
@@ -185,7 +185,7 @@ impl Rules<'_> {
         let document = self.document;
         self.old_up();
         if document.from.is_none() {
-            let message = format!("the {} has no usable from", document.title());
+            let message = format!("the {} has no usable `from`", document.title());
             self.add(Code::NoFrom, self.line, message);
         }
         if !document.is_index {
@@ -227,7 +227,7 @@ impl Rules<'_> {
     fn old_up(&mut self) {
         if self.document.link("up").is_none() && self.document.link("resourcesync").is_some() {
             let message =
-                "the link upwards is called resourcesync, as before ResourceSync 1.0".to_owned();
+                "the link upwards is called `resourcesync`, as before ResourceSync 1.0".to_owned();
             self.add(Code::OldUp, self.line, message);
         }
     }

@@ -3,54 +3,28 @@
 //! Joins [`crate::fetch`] and [`crate::read`] and does the bookkeeping: every document at most once, so many documents,
 //! bytes and seconds and no more. Decides nothing about what comes next.
 
+mod error;
+mod limits;
+mod sniff;
+
 use std::collections::HashMap;
-use std::io::{BufRead, Cursor, Read};
+use std::io::{BufRead, Read};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::time::Instant;
 use url::Url;
 
+pub use error::LoadError;
+use error::out_of_bytes;
+pub use limits::Limits;
+
 use crate::change::Change;
-use crate::fetch::{FetchError, Fetched, Fetcher, Limit, Request};
+use crate::fetch::{FetchError, Fetched, Fetcher, Limit, Meter, Request};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
 use crate::read::resourcesync::{self, Capability, Entry, Reading, ReadingRules, rules};
 use crate::read::{html, link, link_header};
 use crate::site::same_site;
-
-/// How much of a page is looked at to see whether it is a document.
-const SNIFF_BYTES: u64 = 1024;
-
-/// The bounds of one check.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Documents that are fetched.
-    pub documents: u32,
-    /// Documents among them that are on other sites than the one that was asked for.
-    pub foreign_documents: u32,
-    /// Capability Lists of one site.
-    pub collections: usize,
-    /// Pages and metadata that are fetched for titles and authors.
-    pub descriptions: u32,
-    /// Bytes that come over the network.
-    pub bytes: u64,
-    /// The whole check.
-    pub time: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            documents: 100,
-            foreign_documents: 20,
-            collections: 100,
-            descriptions: 20,
-            bytes: 200 * 1024 * 1024,
-            time: Duration::from_secs(60),
-        }
-    }
-}
 
 /// Decides which changes are kept while a list is read.
 pub type Keep = Arc<dyn Fn(&Change) -> bool + Send + Sync>;
@@ -70,23 +44,12 @@ pub struct Loaded {
     pub changes: Vec<Change>,
 }
 
-/// Why there is no document.
-#[derive(Debug, Clone)]
-pub enum LoadError {
-    /// It could not be fetched.
-    Fetch(Arc<FetchError>),
-    /// It was fetched and could not be read.
-    Broken(Box<Problem>),
-    /// The check has used up what it may use.
-    Limit(String),
-}
-
 /// What a typed address turned out to be.
 pub enum Page {
     /// A document after all.
     Document(Result<Arc<Loaded>, LoadError>),
-    /// A page with what it says about itself, and the links of its head and of the response.
-    Html(Box<HtmlHead>, Vec<link::Link>),
+    /// A page, with the links of its head and of the response.
+    Html(Vec<link::Link>),
 }
 
 /// Loads the documents of one check.
@@ -97,17 +60,17 @@ pub struct Loader<'a> {
     keep: Keep,
     progress: Progress,
     deadline: Instant,
-    site: Url,
+    /// Documents here are no stranger's.
+    homes: Vec<Url>,
     loaded: HashMap<Url, Result<Arc<Loaded>, LoadError>>,
+    pages: HashMap<Url, (Url, Box<HtmlHead>)>,
     documents: u32,
     foreign_documents: u32,
     descriptions: u32,
+    changes: usize,
+    meter: Meter,
     /// Everything found wrong so far.
     pub problems: Problems,
-    /// Requests made so far.
-    pub requests: u32,
-    /// Bytes that came over the network so far.
-    pub bytes: u64,
 }
 
 impl<'a> Loader<'a> {
@@ -127,15 +90,37 @@ impl<'a> Loader<'a> {
             keep,
             progress,
             deadline: Instant::now() + limits.time,
-            site,
+            homes: vec![site],
             loaded: HashMap::new(),
+            pages: HashMap::new(),
             documents: 0,
             foreign_documents: 0,
             descriptions: 0,
+            changes: 0,
+            meter: Meter::new(limits.bytes),
             problems: Problems::default(),
-            requests: 0,
-            bytes: 0,
         }
+    }
+
+    /// Counts the documents beside this one as the site's own from now on: a site that moved, or that keeps its
+    /// documents elsewhere, is still one site.
+    pub fn settle_at(&mut self, root: &Url) {
+        self.homes.push(root.clone());
+    }
+
+    /// Requests made so far.
+    pub fn requests(&self) -> u32 {
+        self.meter.requests()
+    }
+
+    /// Bytes that came over the network so far.
+    pub fn bytes(&self) -> u64 {
+        self.meter.bytes()
+    }
+
+    /// A page that was read already, with the address that answered.
+    pub fn known_page(&self, url: &Url) -> Option<&(Url, Box<HtmlHead>)> {
+        self.pages.get(url)
     }
 
     /// The bounds that hold.
@@ -166,9 +151,8 @@ impl<'a> Loader<'a> {
 
     async fn fetch_document(&mut self, url: &Url) -> Result<Arc<Loaded>, LoadError> {
         self.spend_document(url)?;
-        let fetched = self
-            .within(self.fetcher.get(Request::new(url.clone(), Limit::Document)))
-            .await?;
+        let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
         if let Some(Ok(known)) = self.loaded.get(&final_url) {
             // Two addresses, one document: reading it twice could only tell everything twice.
@@ -185,7 +169,7 @@ impl<'a> Loader<'a> {
             return Ok(Page::Document(known.clone()));
         }
         self.spend_document(url)?;
-        let request = Request::new(url.clone(), Limit::Document);
+        let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
         // Documents are there for programs to read; robots.txt is asked only about pages.
         let fetched = match is_named_like_a_document(url) {
             true => self.within(self.fetcher.get(request)).await?,
@@ -200,7 +184,7 @@ impl<'a> Loader<'a> {
         let base = final_url.clone();
         let seen = self
             .read_body(fetched, move |reader| {
-                sniff(reader, parse, content_type.as_deref(), &base)
+                read_as_it_is(reader, parse, content_type.as_deref(), &base)
             })
             .await?;
         match seen {
@@ -211,7 +195,8 @@ impl<'a> Loader<'a> {
             }
             Seen::Html(head) => {
                 let links = head.links.iter().cloned().chain(from_header).collect();
-                Ok(Page::Html(head, links))
+                self.pages.insert(url.clone(), (final_url, head));
+                Ok(Page::Html(links))
             }
         }
     }
@@ -220,22 +205,28 @@ impl<'a> Loader<'a> {
     pub async fn description(&mut self, url: &Url, is_page: bool) -> Result<Described, LoadError> {
         if self.descriptions >= self.limits.descriptions {
             return Err(LoadError::Limit(format!(
-                "only {} descriptions are read in one check",
+                "a check reads {} descriptions at most",
                 self.limits.descriptions
             )));
         }
+        self.check_time_and_bytes()?;
         self.descriptions += 1;
         (self.progress)(url);
-        let request = Request::new(url.clone(), Limit::Other);
+        // Of a page, only the beginning is read, however long it is.
+        let (limit, most) = match is_page {
+            true => (Limit::Document, html::MAX_BYTES as u64),
+            false => (Limit::Other, u64::MAX),
+        };
+        let request = Request::new(url.clone(), limit).counted_by(&self.meter);
         let fetched = match is_page {
             true => self.within(self.fetcher.get_page(request)).await?,
             false => self.within(self.fetcher.get(request)).await?,
         };
         let (url, content_type) = (fetched.url.clone(), fetched.content_type.clone());
-        let bytes = self.read_body(fetched, |reader| {
+        let bytes = self.read_body(fetched, move |reader| {
             let mut bytes = Vec::new();
             // A failed transfer is reported by the body itself.
-            let _ = reader.read_to_end(&mut bytes);
+            let _ = reader.take(most).read_to_end(&mut bytes);
             bytes
         });
         Ok(Described {
@@ -247,8 +238,11 @@ impl<'a> Loader<'a> {
 
     /// The `Sitemap:` lines of the robots.txt of a site.
     pub async fn sitemaps(&mut self, url: &Url) -> Vec<String> {
-        self.requests += 1;
-        match tokio::time::timeout_at(self.deadline, self.fetcher.robots(url)).await {
+        if self.check_time_and_bytes().is_err() {
+            return Vec::new();
+        }
+        let robots = self.fetcher.robots_counted_by(url, &self.meter);
+        match tokio::time::timeout_at(self.deadline, robots).await {
             Ok(robots) => robots.sitemaps(),
             Err(_) => Vec::new(),
         }
@@ -256,24 +250,23 @@ impl<'a> Loader<'a> {
 
     /// Checks and counts what one more document takes from the bounds.
     fn spend_document(&mut self, url: &Url) -> Result<(), LoadError> {
-        if self.documents >= self.limits.documents {
-            return Err(LoadError::Limit(format!(
-                "a check reads {} documents at most",
-                self.limits.documents
-            )));
+        let limits = self.limits;
+        let stop = |reason| Err(LoadError::Limit(reason));
+        if self.documents >= limits.documents {
+            let most = limits.documents;
+            return stop(format!("a check reads {most} documents at most"));
         }
-        if self.bytes >= self.limits.bytes {
-            return Err(LoadError::Limit(format!(
-                "a check reads {} bytes at most",
-                self.limits.bytes
-            )));
+        if self.changes >= limits.changes {
+            let most = limits.changes;
+            return stop(format!("a check takes in {most} changes at most"));
         }
-        if !same_site(url, &self.site) {
-            if self.foreign_documents >= self.limits.foreign_documents {
-                let limit = self.limits.foreign_documents;
-                return Err(LoadError::Limit(format!(
-                    "a check reads {limit} documents of other sites at most"
-                )));
+        self.check_time_and_bytes()?;
+        if !self.homes.iter().any(|home| same_site(url, home)) {
+            if self.foreign_documents >= limits.foreign_documents {
+                let most = limits.foreign_documents;
+                return stop(format!(
+                    "a check reads {most} documents of other sites at most"
+                ));
             }
             self.foreign_documents += 1;
         }
@@ -282,19 +275,23 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
+    /// Nothing is even begun once these are used up.
+    fn check_time_and_bytes(&self) -> Result<(), LoadError> {
+        if Instant::now() >= self.deadline {
+            return Err(self.out_of_time());
+        }
+        if self.meter.is_used_up() {
+            return Err(out_of_bytes(self.limits.bytes));
+        }
+        Ok(())
+    }
+
     async fn within(
         &mut self,
         request: impl Future<Output = Result<Fetched, FetchError>>,
     ) -> Result<Fetched, LoadError> {
         match tokio::time::timeout_at(self.deadline, request).await {
-            Ok(Ok(fetched)) => {
-                self.requests += fetched.requests;
-                Ok(fetched)
-            }
-            Ok(Err(error)) => {
-                self.requests += 1;
-                Err(LoadError::Fetch(Arc::new(error)))
-            }
+            Ok(result) => Ok(result?),
             Err(_) => Err(self.out_of_time()),
         }
     }
@@ -306,17 +303,11 @@ impl<'a> Loader<'a> {
     {
         let url = fetched.url;
         let Some(body) = fetched.answer.into_body() else {
-            let error = FetchError::UnaskedNotModified {
-                url: url.to_string(),
-            };
-            return Err(LoadError::Fetch(Arc::new(error)));
+            let url = url.to_string();
+            return Err(FetchError::UnaskedNotModified { url }.into());
         };
         match tokio::time::timeout_at(self.deadline, body.read_with(parse)).await {
-            Ok(Ok((value, stats))) => {
-                self.bytes += stats.wire_bytes;
-                Ok(value)
-            }
-            Ok(Err(error)) => Err(LoadError::Fetch(Arc::new(error))),
+            Ok(result) => Ok(result?.0),
             Err(_) => Err(self.out_of_time()),
         }
     }
@@ -324,7 +315,7 @@ impl<'a> Loader<'a> {
     fn out_of_time(&self) -> LoadError {
         LoadError::Limit(format!(
             "a check takes {} seconds at most",
-            self.limits.time.as_secs()
+            self.limits.time.as_secs_f32()
         ))
     }
 
@@ -338,6 +329,7 @@ impl<'a> Loader<'a> {
             .reading
             .map_err(|problem| LoadError::Broken(Box::new(problem)))?;
         self.problems.extend(parsed.problems.into_vec());
+        self.changes += parsed.changes.len();
         Ok(Arc::new(Loaded {
             asked,
             url,
@@ -403,26 +395,19 @@ enum Seen {
     Html(Box<HtmlHead>),
 }
 
-/// Decides by its first bytes whether this is a document, and reads it as what it is.
-fn sniff(
+/// Reads a document as a document, and anything else as a page.
+fn read_as_it_is(
     reader: &mut dyn BufRead,
     parse: impl FnOnce(&mut dyn BufRead) -> Parsed,
     content_type: Option<&str>,
     base: &Url,
 ) -> Seen {
-    let mut head = Vec::new();
-    // Here and below, a failed transfer is reported by the body itself.
-    let _ = Read::take(&mut *reader, SNIFF_BYTES).read_to_end(&mut head);
-    // Without the zero bytes, UTF-16 looks like ASCII, which is enough to find a name.
-    let names: Vec<u8> = head.iter().copied().filter(|&byte| byte != 0).collect();
-    let is_document = [&b"urlset"[..], b"sitemapindex"]
-        .iter()
-        .any(|name| memchr::memmem::find(&names, name).is_some());
-    let mut whole = Cursor::new(head).chain(reader);
+    let (is_document, mut whole) = sniff::is_document(reader);
     if is_document {
         return Seen::Document(Box::new(parse(&mut whole)));
     }
     let mut bytes = Vec::new();
+    // A failed transfer is reported by the body itself.
     let _ = whole.take(html::MAX_BYTES as u64).read_to_end(&mut bytes);
     Seen::Html(Box::new(HtmlHead::parse(&bytes, content_type, base)))
 }
@@ -432,30 +417,6 @@ fn is_named_like_a_document(url: &Url) -> bool {
     [".xml", ".xml.gz", ".gz", "/resourcesync"]
         .iter()
         .any(|ending| path.ends_with(ending))
-}
-
-impl LoadError {
-    /// The problem that an author sees, for a document that was asked for at `url`.
-    pub fn problem(&self, url: &Url) -> Problem {
-        match self {
-            LoadError::Broken(problem) => (**problem).clone(),
-            LoadError::Limit(reason) => Problem::new(
-                Code::LimitReached,
-                url,
-                format!("this document was left unread: {reason}"),
-            ),
-            LoadError::Fetch(error) => {
-                let code = match **error {
-                    FetchError::Refused(_) | FetchError::Redirect { .. } => Code::ForbiddenAddress,
-                    FetchError::TooLarge { .. } => Code::TooLarge,
-                    FetchError::Status { .. } => Code::HttpError,
-                    FetchError::Broken { .. } => Code::CutOff,
-                    _ => Code::Unreachable,
-                };
-                Problem::new(code, url, error.to_string())
-            }
-        }
-    }
 }
 
 /// Whether a document of this kind is what a link promised; says what is wrong if not.
