@@ -121,8 +121,11 @@ impl Moment {
         let local = date
             .and_hms_nano_opt(hour, minute, second, nanos)
             .ok_or(MomentError::OutOfRange)?;
-        // chrono's years reach far beyond 0 and 10,000, so this cannot overflow.
-        let start = local.and_utc() - TimeDelta::minutes(offset.minutes());
+        let start = match offset.minutes() {
+            0 => local.and_utc(),
+            // chrono's years reach far beyond 0 and 10,000, so this cannot overflow.
+            minutes => local.and_utc() - TimeDelta::minutes(minutes),
+        };
         Ok(Moment {
             start,
             precision,

@@ -88,7 +88,7 @@ pub fn read(
         match step {
             Ok(Need::Nothing) => {}
             Ok(Need::Line) => parser.begin(xml.line()),
-            Ok(Need::Place) => parser.problems.place(url.as_str(), xml.line()),
+            Ok(Need::Place) => parser.judge.problems.place(url.as_str(), xml.line()),
             Ok(Need::Finish) => parser.finish_entry(),
             Ok(Need::LineAndFinish) => {
                 parser.begin(xml.line());
@@ -100,6 +100,7 @@ pub fn read(
     if let Some(encoding) = xml.foreign_encoding() {
         let message = format!("the document is in {encoding}, not in UTF-8");
         parser
+            .judge
             .problems
             .add(Problem::new(Code::NotUtf8, url, message).at(1));
     }
@@ -273,11 +274,9 @@ enum Collecting {
     Lastmod,
 }
 
+/// Walks through the document and collects what it says.
 struct Parser<'a> {
-    url: &'a Url,
-    rules: ReadingRules,
-    problems: &'a mut Problems,
-    each: &'a mut dyn FnMut(&Entry),
+    judge: Judge<'a>,
     depth: usize,
     in_entry: bool,
     collecting: Collecting,
@@ -288,6 +287,14 @@ struct Parser<'a> {
     has_capability: bool,
     old_modified: bool,
     foreign_metadata: Option<String>,
+}
+
+/// Decides what becomes of an entry. Apart from [`Parser`], so that the draft of an entry can stay where it is.
+struct Judge<'a> {
+    url: &'a Url,
+    rules: ReadingRules,
+    problems: &'a mut Problems,
+    each: &'a mut dyn FnMut(&Entry),
     last: Option<Moment>,
     ascents: usize,
     descents: usize,
@@ -302,10 +309,16 @@ impl<'a> Parser<'a> {
         each: &'a mut dyn FnMut(&Entry),
     ) -> Self {
         Parser {
-            url,
-            rules,
-            problems,
-            each,
+            judge: Judge {
+                url,
+                rules,
+                problems,
+                each,
+                last: None,
+                ascents: 0,
+                descents: 0,
+                reading: Reading::default(),
+            },
             depth: 0,
             in_entry: false,
             collecting: Collecting::Nothing,
@@ -315,10 +328,6 @@ impl<'a> Parser<'a> {
             has_capability: false,
             old_modified: false,
             foreign_metadata: None,
-            last: None,
-            ascents: 0,
-            descents: 0,
-            reading: Reading::default(),
         }
     }
 
@@ -338,7 +347,7 @@ impl<'a> Parser<'a> {
                 }
                 self.draft.clear();
                 self.draft.wrong_element =
-                    (tag.name() == "sitemap") != self.reading.document.is_index;
+                    (tag.name() == "sitemap") != self.judge.reading.document.is_index;
                 self.in_entry = true;
                 return Ok(if tag.is_empty() {
                     Need::LineAndFinish
@@ -348,8 +357,8 @@ impl<'a> Parser<'a> {
             }
             (2, "md") if rs => return self.root_metadata(tag),
             (2, "ln") if rs => {
-                let links = &mut self.reading.document.links;
-                return Ok(keep_link(links, tag, self.url, self.problems));
+                let links = &mut self.judge.reading.document.links;
+                return Ok(keep_link(links, tag, self.judge.url, self.judge.problems));
             }
             (3, "loc") if sitemap && self.in_entry => {
                 self.draft.locs = self.draft.locs.saturating_add(1);
@@ -366,21 +375,25 @@ impl<'a> Parser<'a> {
             (3, "md") if rs && self.in_entry => self.entry_metadata(tag),
             (3, "ln") if rs && self.in_entry => {
                 let links = &mut self.draft.entry.details.links;
-                return Ok(keep_link(links, tag, self.url, self.problems));
+                return Ok(keep_link(links, tag, self.judge.url, self.judge.problems));
             }
             // What has the right name in the wrong namespace is passed over like any extension, but not in silence.
             (2, "url" | "sitemap") => {
-                self.reading.ignored += 1;
+                self.judge.reading.ignored += 1;
                 if !self
+                    .judge
                     .problems
-                    .count_again(Code::EntryNamespace, self.url.as_str())
+                    .count_again(Code::EntryNamespace, self.judge.url.as_str())
                 {
                     let message = format!(
                         "an entry is in {}, unlike the root element",
                         quote_namespace(tag.namespace())
                     );
-                    self.problems
-                        .add(Problem::new(Code::EntryNamespace, self.url, message));
+                    self.judge.problems.add(Problem::new(
+                        Code::EntryNamespace,
+                        self.judge.url,
+                        message,
+                    ));
                 }
                 return Ok(Need::Place);
             }
@@ -406,7 +419,7 @@ impl<'a> Parser<'a> {
         if namespace != SITEMAP {
             return Err(Refusal::Namespace(namespace.to_owned()));
         }
-        self.reading.document.is_index = is_index;
+        self.judge.reading.document.is_index = is_index;
         Ok(Need::Line)
     }
 
@@ -415,7 +428,7 @@ impl<'a> Parser<'a> {
         if self.in_entry {
             self.draft.entry.line = line;
         } else {
-            self.reading.line = line;
+            self.judge.reading.line = line;
         }
     }
 
@@ -452,7 +465,7 @@ impl<'a> Parser<'a> {
     }
 
     fn root_metadata(&mut self, tag: &Tag<'_>) -> Result<Need, Refusal> {
-        let document = &mut self.reading.document;
+        let document = &mut self.judge.reading.document;
         let mut need = Need::Nothing;
         let mut capability = None;
         for (name, value) in tag.plain_attributes() {
@@ -475,8 +488,9 @@ impl<'a> Parser<'a> {
                 Ok((moment, _)) => *target = Some(moment),
                 Err(error) => {
                     let message = format!("`{name}` is {}: {error}", quote(value));
-                    self.problems
-                        .add(Problem::new(Code::BadSpan, self.url, message));
+                    self.judge
+                        .problems
+                        .add(Problem::new(Code::BadSpan, self.judge.url, message));
                     need = Need::Place;
                 }
             }
@@ -497,8 +511,9 @@ impl<'a> Parser<'a> {
                 quote(text),
                 capability.as_str()
             );
-            self.problems
-                .add(Problem::new(Code::OldCapability, self.url, message));
+            self.judge
+                .problems
+                .add(Problem::new(Code::OldCapability, self.judge.url, message));
             need = Need::Place;
         }
         document.capability = capability;
@@ -573,9 +588,7 @@ impl<'a> Parser<'a> {
         self.collecting = Collecting::Nothing;
         if self.has_capability {
             self.take_waiting();
-            let mut draft = std::mem::take(&mut self.draft);
-            self.take(&mut draft);
-            self.draft = draft;
+            self.judge.take(&mut self.draft);
         } else {
             self.waiting.push(std::mem::take(&mut self.draft));
         }
@@ -584,44 +597,52 @@ impl<'a> Parser<'a> {
     /// Takes the entries that came too early, before any that came later.
     fn take_waiting(&mut self) {
         for mut draft in std::mem::take(&mut self.waiting) {
-            self.take(&mut draft);
+            self.judge.take(&mut draft);
         }
     }
 
     fn finish(mut self) -> Result<Reading, Problem> {
         if !self.has_capability {
-            let line = self.reading.line.max(1);
+            let line = self.judge.reading.line.max(1);
             let problem = match self.foreign_metadata.take() {
-                Some(namespace) => Refusal::RsNamespace(namespace).problem(self.url),
+                Some(namespace) => Refusal::RsNamespace(namespace).problem(self.judge.url),
                 None => Problem::new(
                     Code::NoCapability,
-                    self.url,
+                    self.judge.url,
                     "the document does not say what it is (an ordinary sitemap?): it has no rs:md with a capability",
                 ),
             };
             return Err(problem.at(line));
         }
         self.take_waiting();
-        let document = &mut self.reading.document;
+        let document = &mut self.judge.reading.document;
         if let (Some(from), Some(until)) = (document.from, document.until)
             && until.comes_before(&from)
         {
             let message = format!("`until` ({until}) is earlier than `from` ({from})");
-            let problem = Problem::new(Code::UntilBeforeFrom, self.url, message);
-            self.problems.add(problem.at(self.reading.line.max(1)));
+            let problem = Problem::new(Code::UntilBeforeFrom, self.judge.url, message);
+            self.judge
+                .problems
+                .add(problem.at(self.judge.reading.line.max(1)));
             (document.from, document.until) = (None, None);
         }
         if self.old_modified && document.from.is_none() && document.at.is_none() {
             let message =
                 "the root has modified, as before ResourceSync 1.0, and neither from nor at";
-            self.problems.add(
-                Problem::new(Code::OldModified, self.url, message).at(self.reading.line.max(1)),
+            self.judge.problems.add(
+                Problem::new(Code::OldModified, self.judge.url, message).at(self
+                    .judge
+                    .reading
+                    .line
+                    .max(1)),
             );
         }
-        self.reading.newest_first = self.descents > self.ascents;
-        Ok(self.reading)
+        self.judge.reading.newest_first = self.judge.descents > self.judge.ascents;
+        Ok(self.judge.reading)
     }
+}
 
+impl Judge<'_> {
     /// Decides what an entry is, now that the kind of the document is known.
     fn take(&mut self, draft: &mut Draft) {
         if !self.take_address(draft) || !self.take_metadata(draft) {

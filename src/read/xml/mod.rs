@@ -436,7 +436,10 @@ impl<R: Read> XmlReader<R> {
         if self.root == Root::Ahead {
             self.root = if empty { Root::Closed } else { Root::Open };
         }
-        let (prefix, name) = name.split_once(':').unwrap_or(("", name));
+        let (prefix, name) = match name.bytes().position(|byte| byte == b':') {
+            Some(colon) => (&name[..colon], &name[colon + 1..]),
+            None => ("", name),
+        };
         let namespace = match self.namespaces.find(prefix) {
             Some(namespace) => namespace,
             None if prefix.is_empty() => "",
