@@ -16,6 +16,7 @@ use url::Url;
 
 /// Codes that no single document can earn: they take a server, a clock, or a second document.
 const OF_A_WALK: &[Code] = &[
+    Code::Gap,
     Code::BadCompression,
     Code::NotFound,
     Code::NotWellKnown,
