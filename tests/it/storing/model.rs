@@ -8,10 +8,13 @@ use sitebell::store::{Keep, Store};
 
 use super::{collection, entry, now, record, save, store_with_site};
 
+/// Silent changes, then the changes of entries.
+type Found = (Vec<Change>, Vec<Vec<Change>>);
+
 #[derive(Debug, Clone)]
 enum Step {
-    /// For each of two collections, if it is read: silent changes, then the changes of entries.
-    Save([Option<(Vec<Change>, Vec<Vec<Change>>)>; 2]),
+    /// For each of two collections what was found, if it was read.
+    Save([Option<Found>; 2]),
     Reopen,
     Prune(u32),
 }
