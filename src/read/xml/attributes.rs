@@ -1,11 +1,8 @@
-//! The attributes of a tag, found by quick-xml, as places in its text.
+//! The attributes of a tag, as places in its text.
 //!
 //! Places rather than pieces of text, so that one list serves all tags of a document.
 
-use std::borrow::Cow;
 use std::ops::Range;
-
-use quick_xml::events::attributes::{AttrError, Attribute as QuickAttribute, Attributes};
 
 use super::{MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTES, XmlFault, resolve};
 
@@ -43,55 +40,84 @@ impl Attribute {
     }
 }
 
-/// Fills `list` with the attributes of a tag, whose name ends at `name_end`.
-pub(super) fn split(tag: &str, name_end: usize, list: &mut Vec<Attribute>) -> Result<(), XmlFault> {
-    let name = &tag[..name_end];
+/// Fills `list` with the attributes of a tag, whose name ends at `place`.
+pub(super) fn split(
+    tag: &str,
+    mut place: usize,
+    list: &mut Vec<Attribute>,
+) -> Result<(), XmlFault> {
+    let name = &tag[..place];
     let malformed = |what: String| Err(XmlFault::Malformed(what));
+    let bytes = tag.as_bytes();
     list.clear();
-    // Looking for doubles among places is faster than quick-xml's own way, which keeps the keys as well.
-    for attribute in Attributes::new(tag, name_end).with_checks(false) {
-        let (key, value) = match attribute {
-            Ok(QuickAttribute { key, value }) => match value {
-                Cow::Borrowed(value) => (key.into_inner(), value),
-                Cow::Owned(_) => return malformed(unquoted(name)),
-            },
-            Err(AttrError::ExpectedEq(_)) => {
-                return malformed(format!(
-                    "an attribute of <{name}> is not followed by = and a value"
-                ));
-            }
-            Err(_) => return malformed(unquoted(name)),
-        };
-        if key.is_empty() {
-            return malformed(format!("an attribute of <{name}> has no name"));
+    loop {
+        place = skip_space(bytes, place);
+        if place == bytes.len() {
+            return Ok(());
         }
         if list.len() == MAX_ATTRIBUTES {
             return Err(XmlFault::TooMuch(format!(
                 "<{name}> has more than {MAX_ATTRIBUTES} attributes"
             )));
         }
-        if list.iter().any(|other| other.key(tag) == key) {
+        let start = place;
+        let mut colon = None;
+        while let Some(&byte) = bytes.get(place)
+            && byte != b'='
+            && !is_space(byte)
+        {
+            if byte == b':' {
+                colon = colon.or(Some(place));
+            }
+            place += 1;
+        }
+        let key = start..place;
+        if key.is_empty() {
+            return malformed(format!("an attribute of <{name}> has no name"));
+        }
+        place = skip_space(bytes, place);
+        if bytes.get(place) != Some(&b'=') {
+            return malformed(format!(
+                "an attribute of <{name}> is not followed by = and a value"
+            ));
+        }
+        place = skip_space(bytes, place + 1);
+        let quote = match bytes.get(place) {
+            Some(&quote @ (b'"' | b'\'')) => quote,
+            _ => return malformed(unquoted(name)),
+        };
+        let start = place + 1;
+        let Some(length) = memchr::memchr(quote, &bytes[start..]) else {
+            return malformed(unquoted(name));
+        };
+        let value = start..start + length;
+        place = value.end + 1;
+        if list.iter().any(|other| other.key(tag) == &tag[key.clone()]) {
             return malformed(format!("<{name}> has the same attribute twice"));
         }
-        let place = place(tag, key);
+        let resolved = resolved(&tag[value.clone()])?;
         list.push(Attribute {
-            colon: memchr::memchr(b':', key.as_bytes()).map(|colon| place.start + colon),
-            key: place,
-            value: self::place(tag, value),
-            resolved: resolved(value)?,
+            key,
+            colon,
+            value,
+            resolved,
         });
     }
-    Ok(())
-}
-
-/// Where a piece of the tag stands in it.
-fn place(tag: &str, piece: &str) -> Range<usize> {
-    let start = piece.as_ptr() as usize - tag.as_ptr() as usize;
-    start..start + piece.len()
 }
 
 fn unquoted(name: &str) -> String {
     format!("the value of an attribute of <{name}> is not between quotation marks")
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+fn skip_space(bytes: &[u8], mut place: usize) -> usize {
+    while bytes.get(place).copied().is_some_and(is_space) {
+        place += 1;
+    }
+    place
 }
 
 /// A value with its references resolved, if it has any.
