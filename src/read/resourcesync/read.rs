@@ -74,6 +74,7 @@ pub fn read(
     let mut xml = XmlReader::new(source);
     let mut parser = Parser::new(url, rules, problems, each);
     loop {
+        xml.skip_text(parser.collecting == Collecting::Nothing);
         let step = match xml.next() {
             Ok(Item::Open(tag)) => parser.open(&tag),
             Ok(Item::Close) => Ok(parser.close()),

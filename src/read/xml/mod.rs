@@ -251,6 +251,7 @@ pub struct XmlReader<R> {
     root: Root,
     /// An element closed by its own tag: its declarations end with the next event.
     leave_empty: bool,
+    skip_text: bool,
     character: [u8; 4],
 }
 
@@ -310,6 +311,7 @@ impl<R: Read> XmlReader<R> {
             open: OpenElements::default(),
             root: Root::Ahead,
             leave_empty: false,
+            skip_text: false,
             character: [0; 4],
         }
     }
@@ -319,6 +321,13 @@ impl<R: Read> XmlReader<R> {
     /// Asked for rather than given with every event, because counting is not free.
     pub fn line(&mut self) -> u32 {
         self.input.line()
+    }
+
+    /// From now on leaves out text, or no longer: between the elements of a list there is a lot of it, all spaces.
+    ///
+    /// References and CDATA are given all the same.
+    pub fn skip_text(&mut self, skip: bool) {
+        self.skip_text = skip;
     }
 
     /// The encoding of the document, if it is not UTF-8.
@@ -376,6 +385,9 @@ impl<R: Read> XmlReader<R> {
             let text = self.input.begin();
             if let Some((kind, length)) = split::piece(text)? {
                 self.input.end(length);
+                if kind == Kind::Text && self.skip_text && self.open.depth() > 0 {
+                    continue;
+                }
                 return Ok(Some(kind));
             }
             match self.input.more() {

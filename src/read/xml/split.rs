@@ -3,7 +3,7 @@
 //! Looks at delimiters only: what is between them is for others to judge. Every piece is found in text that may end
 //! anywhere, so "not here yet" is a usual answer.
 
-use memchr::{memchr, memchr2, memchr3, memchr3_iter, memmem};
+use memchr::{memchr, memchr2, memchr3, memmem};
 
 use super::XmlFault;
 
@@ -50,13 +50,14 @@ pub(super) fn piece(text: &str) -> Result<Option<(Kind, usize)>, XmlFault> {
 /// A start tag, or a tag that is closed at once; a `>` between quotation marks does not end it.
 fn tag(bytes: &[u8]) -> Option<(Kind, usize)> {
     let mut quote = None;
-    for place in memchr3_iter(b'>', b'"', b'\'', bytes) {
-        match quote {
-            None if bytes[place] != b'>' => quote = Some(bytes[place]),
-            None if bytes[place - 1] == b'/' => return Some((Kind::Empty, place + 1)),
-            None => return Some((Kind::Open, place + 1)),
-            Some(open) if open == bytes[place] => quote = None,
-            Some(_) => {}
+    // Byte by byte, because most tags are shorter than what a call to memchr pays for.
+    for (place, &byte) in bytes.iter().enumerate() {
+        match (quote, byte) {
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'>') if bytes[place - 1] == b'/' => return Some((Kind::Empty, place + 1)),
+            (None, b'>') => return Some((Kind::Open, place + 1)),
+            (Some(open), _) if open == byte => quote = None,
+            _ => {}
         }
     }
     None
