@@ -66,6 +66,7 @@ settings! {
     "max-documents" NUMBER "100" "Documents that one check of a site reads";
     "max-foreign-documents" NUMBER "20" "Documents of other sites among them";
     "max-collections" NUMBER "100" "Collections of one site that are read";
+    "max-changes" NUMBER "250000" "Changes that one check of a site takes in; the rest waits for the next check";
     "max-descriptions" NUMBER "20" "Pages and descriptions that one check reads for titles";
 }
 
@@ -186,6 +187,7 @@ impl Values {
             foreign_documents: self.one("max-foreign-documents", number)?,
             collections: self.one("max-collections", number)?,
             descriptions: self.one("max-descriptions", number)?,
+            changes: self.one("max-changes", number)?,
             bytes: self.one("max-check-size", size)?,
             time: self.one("check-timeout", duration)?,
         };

@@ -3,27 +3,30 @@
 //! # The way of the data
 //!
 //! ```text
-//! address -> discover -> fetch -> read -> track -> store -> feed
+//! address -> discover -> fetch -> read -> track -> store
+//!                                               -> feed
 //! ```
 //!
-//! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`] gets
-//! single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which is
-//! pure and knows the formats. [`check`] walks from that first document to every change. [`track`] decides what of it
-//! is new, [`store`] keeps it, and [`feed`] renders it. [`cli`] is what a person at a terminal sees of all this, with
-//! the settings of [`config`].
+//! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`]
+//! gets single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which
+//! is pure and knows the formats. [`check`] walks from that first document to every change, with what is remembered of
+//! the site ([`memory`]). [`track`] decides what of it is new, [`schedule`] saves that in the [`store`], the only code
+//! that knows SQL, and [`feed`] renders it. [`cli`] is what a person at a terminal sees of all this, with the settings
+//! of [`config`].
 //!
 //! # The modules, in that order
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`text`], [`moment`], [`change`], [`problem`], [`site`] | the words of the product, as types |
-//! | [`fetch`] | one polite, guarded, bounded GET |
+//! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`memory`] | the words of the product, as types |
 //! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata |
+//! | [`fetch`] | one polite, guarded, bounded GET |
 //! | [`load`] | one document within the bounds of one check |
 //! | [`discover`] | from what was typed to the root document |
 //! | [`check`] | one reading of a site |
 //! | [`track`] | what is new |
 //! | [`store`] | what is kept, in SQLite |
+//! | [`schedule`] | a check saved in one transaction, and when the next one is due |
 //! | [`feed`] | Atom |
 //! | [`config`], [`cli`] | settings and commands |
 //!
@@ -42,6 +45,7 @@ pub mod memory;
 pub mod moment;
 pub mod problem;
 pub mod read;
+pub mod schedule;
 pub mod site;
 pub mod store;
 pub mod text;

@@ -87,6 +87,14 @@ pub struct CollectionMemory {
     pub lists: Vec<ListMemory>,
 }
 
+impl CollectionMemory {
+    /// Whether lists that begin at `covers_from` leave out a time of which nothing is known.
+    pub fn misses_before(&self, covers_from: Moment) -> bool {
+        self.covered_until
+            .is_some_and(|covered_until| covers_from.earliest() > covered_until)
+    }
+}
+
 /// What is remembered of a Change List.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListMemory {
@@ -146,6 +154,17 @@ impl Known {
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
+}
+
+/// What a check read of one collection.
+#[derive(Debug, Clone, Default)]
+pub struct Finding {
+    /// The changes that are not known, oldest first.
+    pub changes: Vec<Change>,
+    /// Whether every list was read, or is known to be as it was.
+    pub is_complete: bool,
+    /// The earliest time that the lists say they cover, those that were not read again included.
+    pub covers_from: Option<Moment>,
 }
 
 /// How a check ended.

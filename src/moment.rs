@@ -121,8 +121,11 @@ impl Moment {
         let local = date
             .and_hms_nano_opt(hour, minute, second, nanos)
             .ok_or(MomentError::OutOfRange)?;
-        // chrono's years reach far beyond 0 and 10,000, so this cannot overflow.
-        let start = local.and_utc() - TimeDelta::minutes(offset.minutes());
+        let start = match offset.minutes() {
+            0 => local.and_utc(),
+            // chrono's years reach far beyond 0 and 10,000, so this cannot overflow.
+            minutes => local.and_utc() - TimeDelta::minutes(minutes),
+        };
         Ok(Moment {
             start,
             precision,
@@ -245,6 +248,15 @@ impl Moment {
             self.start > other.start
         } else {
             self.end() > other.start
+        }
+    }
+
+    /// Whether it comes before `other`, if whoever wrote both kept to one time zone.
+    pub fn comes_before(&self, other: &Moment) -> bool {
+        if self.has_time() == other.has_time() {
+            self.end() <= other.start
+        } else {
+            self.is_surely_before(other)
         }
     }
 

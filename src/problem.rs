@@ -12,6 +12,11 @@ use std::fmt::{self, Write as _};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
+use crate::text::visible;
+
+/// Messages are cut here: room for three quotations and a sentence around them.
+const MAX_MESSAGE_CHARS: usize = 600;
+
 /// How much a problem costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +53,8 @@ impl Problem {
             code,
             document: document.as_str().to_owned(),
             line: None,
-            message: message.into(),
+            // Names of elements and prefixes come into it without quotation marks, and they may be anything.
+            message: visible(&message.into(), MAX_MESSAGE_CHARS),
             snippet: code.snippet().to_owned(),
             count: 1,
         }
@@ -185,6 +191,15 @@ impl Problems {
         }
     }
 
+    /// Gives the problems of a document that have no line yet theirs: what adds them may not know it.
+    pub fn place(&mut self, document: &str, line: u32) {
+        for problem in self.list.iter_mut().rev() {
+            if problem.line.is_none() && problem.document == document {
+                problem.line = Some(line);
+            }
+        }
+    }
+
     /// Whether this was found in this document already: then a new message need not even be written.
     pub fn count_again(&mut self, code: Code, document: &str) -> bool {
         // A document has few different problems, and the newest are at the end.
@@ -198,6 +213,12 @@ impl Problems {
             return true;
         }
         false
+    }
+
+    /// Forgets everything about a document that turned out not to matter.
+    pub fn forget(&mut self, document: &Url) {
+        let kept = std::mem::take(self).list.into_iter();
+        self.extend(kept.filter(|problem| problem.document != document.as_str()));
     }
 
     /// All of them, in the order in which they were found.
@@ -325,6 +346,9 @@ codes! {
     /// The document ends in the middle.
     CutOff = "cut-off", Error,
         "Upload the whole document again; it must end with its closing tag.", "</urlset>";
+    /// The document is compressed in a way that cannot be undone.
+    BadCompression = "bad-compression", Error,
+        "Serve the document uncompressed, or compress it again with gzip and upload all of it.", "";
     /// The document breaks XML's own rules, so nothing in it can be relied on.
     Malformed = "malformed-xml", Error,
         "Correct the line; every tag needs its closing tag, every attribute its quotation marks.", "";
@@ -340,7 +364,7 @@ codes! {
         r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">"#;
     /// The bytes do not fit the encoding of the document, or it contains characters that XML forbids.
     BadEncoding = "bad-encoding", Error,
-        "Save the document as UTF-8.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
+        "Save the document as UTF-8, without control characters.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
     /// The document is readable, but not in UTF-8 as the Sitemaps protocol demands.
     NotUtf8 = "not-utf-8", Warning,
         "Save the document as UTF-8.", r#"<?xml version="1.0" encoding="UTF-8"?>"#;
@@ -476,7 +500,7 @@ codes! {
         "Add `change` (created, updated or deleted), without a prefix.", r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
     /// An entry's `change` is none of created, updated and deleted; it was ignored.
     UnknownChange = "unknown-change", Error,
-        "Use created, updated or deleted; a page that moved is deleted in one place and created in the other.",
+        "Use created, updated or deleted, in small letters; a page that moved is deleted in one place and created in the other.",
         r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
     /// An entry does not say when the change was made; it was ignored.
     NoDatetime = "no-datetime", Error,
@@ -492,6 +516,15 @@ codes! {
     LastmodAccepted = "lastmod-accepted", Note,
         "Add `datetime` to the rs:md of every entry, so that all readers can use the list.",
         r#"<rs:md change="updated" datetime="2026-01-31T12:00:00Z"/>"#;
+    /// An entry is not in the Sitemaps namespace, although the root element is; it was ignored.
+    EntryNamespace = "wrong-entry-namespace", Error,
+        "Give the entries the same namespace as the root element: no xmlns of their own, and the same prefix or none.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <url>…</url>
+</urlset>"#;
+    /// A list has `sitemap` entries or an index has `url` entries; they were read all the same.
+    WrongEntryElement = "wrong-entry-element", Warning,
+        "Use <url> in a <urlset> and <sitemap> in a <sitemapindex>.", "";
     /// An entry has no `loc`, or an empty one; it was ignored.
     NoLoc = "no-loc", Error,
         "Give the address of the page.", "<loc>https://example.com/my-shrine/page.html</loc>";
@@ -533,6 +566,18 @@ codes! {
   <sitemap>
     <loc>https://example.com/changes.xml</loc>
     <rs:md from="2026-01-01"/>
+  </sitemap>
+</sitemapindex>"#;
+
+    /// The lists begin later than the last check: changes in between may be missing, and nobody can tell.
+    Gap = "gap", Warning,
+        "Keep changes in the list for longer, or close old lists and link them from a Change List Index.",
+        r#"<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:ln rel="up" href="https://example.com/capabilitylist.xml"/>
+  <rs:md capability="changelist" from="2026-01-01"/>
+  <sitemap>
+    <loc>https://example.com/changes-2026-01.xml</loc>
+    <rs:md from="2026-01-01" until="2026-02-01"/>
   </sitemap>
 </sitemapindex>"#;
 
@@ -681,5 +726,13 @@ mod tests {
             (list[0].count, list[0].line, list[0].message.as_str()),
             (3, Some(3), "first")
         );
+    }
+
+    #[test]
+    fn a_message_is_as_harmless_as_a_quotation() {
+        let url = "https://a.example/".parse().unwrap();
+        let long = format!("<\u{9b}2J{}> is not closed", "x".repeat(1_000_000));
+        let message = Problem::new(Code::Malformed, &url, long).message;
+        assert!(message.starts_with("<\\u{9b}2Jxxx") && message.len() < 1000);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::read::address::MAX_ADDRESS_CHARS;
+use crate::text::MAX_ADDRESS_CHARS;
 
 /// How a site describes itself to machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -223,6 +223,11 @@ impl SiteUrl {
         })
     }
 
+    /// Whether this is a whole host, and not a page or a part of one.
+    pub fn is_whole_host(&self) -> bool {
+        self.url.path() == "/" && self.url.query().is_none()
+    }
+
     /// An address at the root of the same host.
     pub fn at_root(&self, path: &str) -> Url {
         let mut url = self.url.clone();
@@ -268,9 +273,33 @@ pub fn same_site(one: &Url, other: &Url) -> bool {
     host(one) == host(other) && port(one) == port(other)
 }
 
+/// Whether `inner` is the page `outer` or lies below it, on the same site.
+pub fn is_below(inner: &Url, outer: &Url) -> bool {
+    let above = outer.path().trim_end_matches('/');
+    let rest = inner.path().strip_prefix(above);
+    same_site(inner, outer) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_lies_below_its_folder_and_not_below_a_name_that_begins_alike() {
+        let below =
+            |inner: &str, outer: &str| is_below(&inner.parse().unwrap(), &outer.parse().unwrap());
+        assert!(below(
+            "https://a.example/~fox/den",
+            "http://a.example/~fox/"
+        ));
+        assert!(below("https://a.example/~fox", "https://a.example/~fox/"));
+        assert!(below("https://a.example/~fox/", "https://a.example/"));
+        assert!(!below(
+            "https://a.example/~foxtrot/",
+            "https://a.example/~fox"
+        ));
+        assert!(!below("https://b.example/~fox/", "https://a.example/"));
+    }
 
     #[test]
     fn what_people_type_becomes_an_address() {

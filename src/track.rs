@@ -1,55 +1,151 @@
-//! Decides what is new. Pure: what is known and what was read go in, what to announce comes out.
+//! Decides what is new, and what follows from it. Pure: what is remembered and what was read go in, what to announce
+//! and to remember comes out.
 //!
-//! For now there is only the beginning: the first check, when nothing is known.
+//! A change is new if it is not known, whatever its datetime says: sites are built before they are deployed, stamp days
+//! instead of moments, and mend their lists afterwards. Datetimes serve to order, to show, and to notice that something
+//! is missing; they never serve to leave something out, except before the horizon, where nothing is remembered any more.
 
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::change::{Change, Entry};
+use crate::memory::{CollectionMemory, Finding, NewEntry};
+use crate::moment::Moment;
 
 /// A new feed starts with at most this many entries; what is older is known and silent.
 pub const FIRST_ENTRIES: usize = 50;
 
-/// What the first check of a collection announces: one entry for each day, newest first.
-///
-/// `changes` come oldest first. `id_of` makes the id of the entry for a day.
+/// What a check means for one collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tracked {
+    /// The newest change so far that does not lie in the future.
+    pub last_processed: Option<Moment>,
+    /// When the last check began that read everything.
+    pub covered_until: Option<DateTime<Utc>>,
+    /// Changes that are remembered without being announced, oldest first.
+    pub silent: Vec<Change>,
+    /// What is announced, oldest first.
+    pub entries: Vec<NewEntry>,
+    /// A time of which nobody knows what happened in it.
+    pub gap: Option<Gap>,
+}
+
+/// A time between two checks that no list covers any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// Up to here everything is known.
+    pub after: DateTime<Utc>,
+    /// From here on the lists tell what happened.
+    pub until: Moment,
+}
+
+/// Tracks one collection. `memory` is none for a collection that was never seen; `started_at` is when the check began
+/// and `now` when it ended.
+pub fn track(
+    memory: Option<&CollectionMemory>,
+    finding: Finding,
+    started_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Tracked {
+    let is_first =
+        memory.is_none_or(|memory| memory.known.is_empty() && memory.covered_until.is_none());
+    let horizon = memory.and_then(|memory| memory.horizon);
+    // Before the horizon it cannot be told whether a change was announced, so it counts as known.
+    let changes: Vec<Change> = (finding.changes.into_iter())
+        .filter(|change| horizon.is_none_or(|horizon| change.datetime.start() > horizon))
+        .collect();
+    let past = changes
+        .iter()
+        .map(|change| change.datetime)
+        .filter(|moment| moment.start() <= now);
+    let last_processed = past
+        .chain(memory.and_then(|memory| memory.last_processed))
+        .max();
+    let covered_before = memory.and_then(|memory| memory.covered_until);
+    let gap = match (memory, covered_before, finding.covers_from) {
+        (Some(memory), Some(after), Some(until)) if memory.misses_before(until) => {
+            Some(Gap { after, until })
+        }
+        _ => None,
+    };
+    let (silent, entries) = match is_first {
+        true => first_announcement(changes, now),
+        false if changes.is_empty() => (Vec::new(), Vec::new()),
+        false => (
+            Vec::new(),
+            vec![NewEntry {
+                updated_at: now,
+                changes,
+            }],
+        ),
+    };
+    Tracked {
+        last_processed,
+        covered_until: if finding.is_complete {
+            Some(started_at)
+        } else {
+            covered_before
+        },
+        silent,
+        entries,
+        gap,
+    }
+}
+
+/// Splits the changes of a first check into those that are only remembered and one entry for each of the last days.
+fn first_announcement(changes: Vec<Change>, now: DateTime<Utc>) -> (Vec<Change>, Vec<NewEntry>) {
+    let mut days: Vec<(NaiveDate, NewEntry)> = Vec::new();
+    for change in changes {
+        // A change that is dated in the future was made by now, whatever it says.
+        let made_at = change.datetime.start().min(now);
+        let day = made_at.date_naive();
+        match days.last_mut() {
+            Some((last, entry)) if *last == day => {
+                entry.updated_at = entry.updated_at.max(made_at);
+                entry.changes.push(change);
+            }
+            _ => days.push((
+                day,
+                NewEntry {
+                    updated_at: made_at,
+                    changes: vec![change],
+                },
+            )),
+        }
+    }
+    let announced = days.split_off(days.len().saturating_sub(FIRST_ENTRIES));
+    let silent = days
+        .into_iter()
+        .flat_map(|(_, entry)| entry.changes)
+        .collect();
+    (
+        silent,
+        announced.into_iter().map(|(_, entry)| entry).collect(),
+    )
+}
+
+/// The entries with which a new feed would start, newest first, for those who only look: `id_of` makes their ids.
 pub fn first_entries(
     changes: &[Change],
     now: DateTime<Utc>,
     id_of: impl Fn(NaiveDate) -> String,
 ) -> Vec<Entry> {
-    // A change that is dated in the future was made by now, whatever it says.
-    let made_at = |change: &Change| change.datetime.start().min(now);
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut last_day = None;
-    for change in changes.iter().rev() {
-        let at = made_at(change);
-        let day = at.date_naive();
-        if last_day != Some(day) {
-            if entries.len() == FIRST_ENTRIES {
-                break;
-            }
-            last_day = Some(day);
-            entries.push(Entry {
-                id: id_of(day),
-                updated_at: at,
-                changes: Vec::new(),
-            });
-        }
-        if let Some(entry) = entries.last_mut() {
-            entry.changes.push(change.clone());
-        }
-    }
-    for entry in &mut entries {
-        entry.changes.reverse();
-    }
-    entries
+    let (_, entries) = first_announcement(changes.to_vec(), now);
+    let entry = |entry: NewEntry| Entry {
+        id: id_of(entry.updated_at.date_naive()),
+        updated_at: entry.updated_at,
+        changes: entry.changes,
+    };
+    entries.into_iter().rev().map(entry).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::change::{ChangeKind, Details};
-    use crate::moment::Moment;
+    use crate::memory::{ChangeKey, Known};
+    use crate::site::{About, CollectionId};
 
     fn change(url: &str, datetime: &str) -> Change {
         Change {
@@ -61,9 +157,41 @@ mod tests {
         }
     }
 
-    fn entries(changes: &[Change]) -> Vec<(String, String, usize)> {
-        let now = "2026-03-10T12:00:00Z".parse().unwrap();
-        let entries = first_entries(changes, now, |day| day.to_string());
+    fn now() -> DateTime<Utc> {
+        "2026-03-10T12:00:00Z".parse().unwrap()
+    }
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    fn memory() -> CollectionMemory {
+        let known = change("https://s.example/", "2026-03-01");
+        let mut set = Known::default();
+        set.add(ChangeKey::new(&known.url, known.kind, &known.datetime));
+        CollectionMemory {
+            id: CollectionId(1),
+            identity: "https://s.example/".parse().unwrap(),
+            capability_list: None,
+            about: About::default(),
+            last_processed: Some(known.datetime),
+            horizon: None,
+            covered_until: Some(at("2026-03-05T00:00:00Z")),
+            known: Arc::new(set),
+            lists: Vec::new(),
+        }
+    }
+
+    fn finding(changes: &[Change]) -> Finding {
+        Finding {
+            changes: changes.to_vec(),
+            is_complete: true,
+            covers_from: None,
+        }
+    }
+
+    fn first(changes: &[Change]) -> Vec<(String, String, usize)> {
+        let entries = first_entries(changes, now(), |day| day.to_string());
         entries
             .into_iter()
             .map(|e| (e.id, e.updated_at.to_rfc3339(), e.changes.len()))
@@ -72,18 +200,24 @@ mod tests {
 
     #[test]
     fn nothing_gives_no_entry() {
-        assert_eq!(entries(&[]), []);
+        assert_eq!(first(&[]), []);
+        let tracked = track(Some(&memory()), finding(&[]), now(), now());
+        assert_eq!(tracked.entries, []);
+        assert_eq!(
+            tracked.last_processed,
+            Some(Moment::parse("2026-03-01").unwrap())
+        );
     }
 
     #[test]
-    fn each_day_is_one_entry_and_the_newest_comes_first() {
+    fn the_first_check_gives_each_day_an_entry() {
         let changes = [
             change("https://s.example/a", "2026-03-01"),
             change("https://s.example/b", "2026-03-01T09:00:00Z"),
             change("https://s.example/a", "2026-03-02T08:00:00Z"),
         ];
         assert_eq!(
-            entries(&changes),
+            first(&changes),
             [
                 ("2026-03-02".into(), "2026-03-02T08:00:00+00:00".into(), 1),
                 ("2026-03-01".into(), "2026-03-01T09:00:00+00:00".into(), 2),
@@ -92,16 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_in_the_future_is_announced_today() {
-        let changes = [change("https://s.example/a", "2999-01-01")];
-        assert_eq!(
-            entries(&changes),
-            [("2026-03-10".into(), "2026-03-10T12:00:00+00:00".into(), 1)]
-        );
-    }
-
-    #[test]
-    fn a_long_history_starts_with_fifty_entries() {
+    fn a_long_history_starts_with_fifty_entries_and_remembers_the_rest() {
         let changes: Vec<_> = (0..80)
             .map(|n| {
                 change(
@@ -110,8 +235,98 @@ mod tests {
                 )
             })
             .collect();
-        let entries = entries(&changes);
-        assert_eq!(entries.len(), FIRST_ENTRIES);
-        assert_eq!(entries[0].0, "2025-03-24");
+        let tracked = track(None, finding(&changes), now(), now());
+        assert_eq!(tracked.entries.len(), FIRST_ENTRIES);
+        assert_eq!(tracked.silent.len(), 30);
+        assert_eq!(
+            tracked.entries[49].changes[0].datetime.to_string(),
+            "2025-03-24"
+        );
+        assert_eq!(tracked.silent[0].datetime.to_string(), "2025-01-01");
+    }
+
+    #[test]
+    fn a_change_in_the_future_is_announced_today_and_hides_nothing() {
+        let tracked = track(
+            None,
+            finding(&[change("https://s.example/a", "2999-01-01")]),
+            now(),
+            now(),
+        );
+        assert_eq!(tracked.entries[0].updated_at, now());
+        assert_eq!(tracked.last_processed, None);
+    }
+
+    #[test]
+    fn later_checks_announce_everything_unknown_in_one_entry_however_old_it_is() {
+        let changes = [
+            change("https://s.example/late", "2019-01-01"),
+            change("https://s.example/b", "2026-03-09"),
+        ];
+        let tracked = track(Some(&memory()), finding(&changes), now(), now());
+        assert_eq!(
+            tracked.entries,
+            [NewEntry {
+                updated_at: now(),
+                changes: changes.to_vec()
+            }]
+        );
+        assert_eq!(tracked.last_processed, Some(changes[1].datetime));
+    }
+
+    #[test]
+    fn before_the_horizon_nothing_is_announced() {
+        let memory = CollectionMemory {
+            horizon: Some(at("2026-01-01T00:00:00Z")),
+            ..memory()
+        };
+        let changes = [
+            change("https://s.example/old", "2025-12-31"),
+            change("https://s.example/new", "2026-01-02"),
+        ];
+        let tracked = track(Some(&memory), finding(&changes), now(), now());
+        assert_eq!(tracked.entries[0].changes, [changes[1].clone()]);
+    }
+
+    #[test]
+    fn lists_that_begin_after_the_last_complete_check_leave_a_gap() {
+        let gap = |from: &str| {
+            let covers_from = Some(Moment::parse(from).unwrap());
+            let finding = Finding {
+                covers_from,
+                ..finding(&[])
+            };
+            track(Some(&memory()), finding, now(), now())
+                .gap
+                .map(|gap| gap.until.to_string())
+        };
+        assert_eq!(gap("2026-03-01"), None);
+        assert_eq!(
+            gap("2026-03-05"),
+            None,
+            "that day may have begun before, somewhere"
+        );
+        assert_eq!(
+            gap("2026-03-05T00:00:01Z"),
+            Some("2026-03-05T00:00:01Z".into())
+        );
+        assert_eq!(gap("2026-03-08"), Some("2026-03-08".into()));
+    }
+
+    #[test]
+    fn only_a_complete_check_moves_the_time_up_to_which_nothing_is_missing() {
+        let before = memory().covered_until;
+        let partial = Finding {
+            is_complete: false,
+            ..finding(&[])
+        };
+        assert_eq!(
+            track(Some(&memory()), partial, now(), now()).covered_until,
+            before
+        );
+        assert_eq!(
+            track(Some(&memory()), finding(&[]), now(), now()).covered_until,
+            Some(now())
+        );
     }
 }

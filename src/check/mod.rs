@@ -3,23 +3,25 @@
 //! [`check_site`] finds the root document, walks from there to every Change List, and gives titles to what it found.
 //! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
 
+mod lists;
 mod titles;
 mod walk;
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use url::Url;
 
 use crate::change::Change;
-use crate::discover::{Discovery, discover};
+pub use crate::discover::DiscoverError as CheckError;
+use crate::discover::discover;
 use crate::fetch::{FetchError, Fetcher};
-use crate::load::{Keep, Limits, Loader, Progress};
+use crate::load::{Limits, Loader, Progress};
+use crate::memory::{DocumentMemory, ListMemory, SiteMemory};
 use crate::moment::Moment;
 use crate::problem::Problem;
 use crate::read::resourcesync::ReadingRules;
-use crate::site::About;
-use crate::site::{Format, SiteUrl};
+use crate::site::{About, CollectionId, Format, SiteUrl};
 
 /// How to read a site.
 #[derive(Debug, Clone, Default)]
@@ -41,10 +43,16 @@ pub struct Checked {
     pub collections: Vec<CollectionReading>,
     /// What should be better.
     pub problems: Vec<Problem>,
+    /// Whether everything could be read that should be.
+    pub is_complete: bool,
     /// Requests that were made.
     pub requests: u32,
     /// Bytes that came over the network.
     pub bytes: u64,
+    /// Documents whose bodies were read, to be remembered.
+    pub documents: Vec<(Url, DocumentMemory)>,
+    /// How long the servers promise that nothing changes.
+    pub fresh_for: Option<Duration>,
 }
 
 /// A site as it was read.
@@ -54,6 +62,8 @@ pub struct SiteReading {
     pub url: Url,
     /// The document that describes it, if there is one.
     pub root: Option<Url>,
+    /// The address at which that document was found; it may redirect.
+    pub root_asked: Option<Url>,
     /// The format of that document.
     pub format: Option<Format>,
     /// What the site is called: by itself, or else by its address.
@@ -65,6 +75,8 @@ pub struct SiteReading {
 /// A collection as it was read.
 #[derive(Debug)]
 pub struct CollectionReading {
+    /// The collection that it is remembered as.
+    pub known_as: Option<CollectionId>,
     /// The address that identifies it.
     pub id: Url,
     /// What it is called: by itself, or else by its address.
@@ -77,36 +89,35 @@ pub struct CollectionReading {
     pub capability_list: Option<Url>,
     /// The Change Lists that were read, indexes left out.
     pub change_lists: Vec<Url>,
-    /// How far back the lists reach, as they say.
+    /// What to remember of the lists.
+    pub lists: Vec<ListMemory>,
+    /// How far back the lists reach, as far as they say.
     pub horizon: Option<Moment>,
-    /// The newest change that does not lie in the future.
+    /// The same, if all of them say so.
+    pub covers_from: Option<Moment>,
+    /// The newest change here that does not lie in the future.
     pub last_processed: Option<Moment>,
-    /// The changes, oldest first.
+    /// Whether all lists could be read.
+    pub is_complete: bool,
+    /// The changes that are not known, oldest first.
     pub changes: Vec<Change>,
     /// Whether the collection is on the site that describes it; otherwise this is only a claim.
     pub is_own: bool,
 }
 
-/// Why a site could not be checked at all.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// The site did not answer, or may not be asked.
-    #[error(transparent)]
-    Unreachable(Arc<FetchError>),
-}
-
-/// Reads a site once. `now` decides which changes lie in the future.
+/// Reads a site once, with what is remembered of it. `now` decides which changes lie in the future.
 pub async fn check_site(
     fetcher: &Fetcher,
     site: &SiteUrl,
+    memory: Option<&SiteMemory>,
     settings: &CheckSettings,
     now: DateTime<Utc>,
     progress: Progress,
 ) -> Result<Checked, CheckError> {
-    match check_address(fetcher, site, settings, now, &progress).await {
+    match check_address(fetcher, site, memory, settings, now, &progress).await {
         // Small sites are not always on https, and people do not type schemes.
         Err(CheckError::Unreachable(error)) if speaks_no_https(&error) => match site.over_http() {
-            Some(plain) => check_address(fetcher, &plain, settings, now, &progress)
+            Some(plain) => check_address(fetcher, &plain, memory, settings, now, &progress)
                 .await
                 // What is wrong with https is the better answer of the two.
                 .map_err(|_| CheckError::Unreachable(error)),
@@ -126,6 +137,7 @@ fn speaks_no_https(error: &FetchError) -> bool {
 async fn check_address(
     fetcher: &Fetcher,
     site: &SiteUrl,
+    memory: Option<&SiteMemory>,
     settings: &CheckSettings,
     now: DateTime<Utc>,
     progress: &Progress,
@@ -133,31 +145,29 @@ async fn check_address(
     let rules = ReadingRules {
         accept_lastmod: settings.accept_lastmod,
     };
-    let since = settings.since;
-    let keep: Keep =
-        Arc::new(move |change| since.is_none_or(|since| change.datetime.may_be_after(&since)));
     let mut loader = Loader::new(
         fetcher,
         site.url().clone(),
+        memory,
         settings.limits,
         rules,
-        keep,
+        now,
         progress.clone(),
     );
-    let discovery = discover(&mut loader, site)
-        .await
-        .map_err(CheckError::Unreachable)?;
-    let (root, mut collections) = match discovery {
-        Discovery::Found(root) => {
-            let collections = walk::walk(&mut loader, &root, since, now).await;
-            (Some(root), collections)
+    let remembered = memory.and_then(|memory| memory.root.as_ref());
+    let root = discover(&mut loader, site, remembered).await?;
+    let (mut collections, is_complete) = match &root {
+        Some(root) => {
+            loader.settle_at(&root.loaded.url);
+            walk::walk(&mut loader, root, memory, settings.since, now).await
         }
-        Discovery::Nothing => (None, Vec::new()),
+        None => (Vec::new(), false),
     };
-    let about = titles::find(&mut loader, site, root.as_ref(), &mut collections).await;
+    let about = titles::find(&mut loader, site, root.as_ref(), memory, &mut collections).await;
     let site = SiteReading {
         url: site.url().clone(),
         root: root.as_ref().map(|root| root.loaded.url.clone()),
+        root_asked: root.as_ref().map(|root| root.loaded.asked.clone()),
         format: root.as_ref().map(|_| Format::ResourceSync),
         title: about
             .title
@@ -165,12 +175,15 @@ async fn check_address(
             .unwrap_or_else(|| titles::fallback(&site.at_root("/"))),
         about,
     };
-    let (requests, bytes) = (loader.requests, loader.bytes);
+    let (requests, bytes) = (loader.requests(), loader.bytes());
     Ok(Checked {
         site,
         collections,
         problems: loader.problems.into_vec(),
+        is_complete,
         requests,
         bytes,
+        documents: loader.documents_read,
+        fresh_for: loader.fresh_for,
     })
 }

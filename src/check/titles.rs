@@ -9,12 +9,11 @@ use url::Url;
 
 use super::CollectionReading;
 use crate::discover::Root;
-use crate::fetch::FetchError;
-use crate::load::{LoadError, Loader};
+use crate::load::{Described, LoadError, Loader};
+use crate::memory::SiteMemory;
 use crate::problem::{Code, Problem};
 use crate::read::about;
-use crate::site::About;
-use crate::site::{SiteUrl, same_site};
+use crate::site::{About, SiteUrl, same_site};
 use crate::text::readable_address;
 
 /// Fills in what the collections are called, and says the same of the site.
@@ -22,11 +21,22 @@ pub(super) async fn find(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
     root: Option<&Root>,
+    memory: Option<&SiteMemory>,
     collections: &mut [CollectionReading],
 ) -> About {
+    if let Some(memory) = memory.filter(|_| !is_worth_asking(loader, root, collections)) {
+        for collection in collections.iter_mut() {
+            let known =
+                (memory.collections.iter()).find(|known| Some(known.id) == collection.known_as);
+            collection.describe(known.map(|known| known.about.clone()).unwrap_or_default());
+        }
+        return memory.about.clone();
+    }
     let mut titles = Titles {
         loader,
-        known: HashMap::new(),
+        descriptions: HashMap::new(),
+        pages: HashMap::new(),
+        asked_by: root.map_or_else(|| site.url().clone(), |root| root.loaded.url.clone()),
     };
     let described_by = root.and_then(|root| root.loaded.reading.document.link("describedby"));
     let home = site.at_root("/");
@@ -45,10 +55,7 @@ pub(super) async fn find(
         if found.title.is_none() && has_page {
             found = found.or(titles.page(&collection.id).await);
         }
-        if let Some(title) = &found.title {
-            collection.title.clone_from(title);
-        }
-        collection.about = found;
+        collection.describe(found);
     }
     // The only collection of a site and the site are one thing to their author.
     if let [only] = collections
@@ -62,6 +69,28 @@ pub(super) async fn find(
     about
 }
 
+/// Whether any document that could lead to other titles is new.
+fn is_worth_asking(
+    loader: &Loader<'_>,
+    root: Option<&Root>,
+    collections: &[CollectionReading],
+) -> bool {
+    let root = root.map(|root| &root.loaded.asked);
+    let lists = collections
+        .iter()
+        .filter_map(|collection| collection.capability_list.as_ref());
+    root.into_iter().chain(lists).any(|url| loader.is_news(url))
+}
+
+impl CollectionReading {
+    fn describe(&mut self, about: About) {
+        if let Some(title) = &about.title {
+            self.title.clone_from(title);
+        }
+        self.about = about;
+    }
+}
+
 /// A title for something that has none.
 pub(super) fn fallback(url: &Url) -> String {
     readable_address(url)
@@ -69,46 +98,55 @@ pub(super) fn fallback(url: &Url) -> String {
 
 struct Titles<'a, 'b> {
     loader: &'a mut Loader<'b>,
-    known: HashMap<Url, About>,
+    /// One document may describe all collections of a site.
+    descriptions: HashMap<Url, Option<Described>>,
+    pages: HashMap<Url, About>,
+    /// The document that is told when there are more descriptions than are read.
+    asked_by: Url,
 }
 
 impl Titles<'_, '_> {
     /// What a `describedby` document says about `described`.
     async fn description(&mut self, url: &Url, described: &Url) -> About {
-        let problem = match self.loader.description(url, false).await {
-            Ok(found) => match about::read(
-                &found.bytes,
-                found.content_type.as_deref(),
-                &found.url,
-                described,
-            ) {
-                Ok(about) => return about,
-                Err(error) => Problem::new(
-                    Code::MetadataUnreadable,
-                    url,
-                    format!("the description is of no use: {error}"),
-                ),
-            },
-            Err(error) => error.problem(url),
+        if !self.descriptions.contains_key(url) {
+            let found = match self.loader.description(url, false).await {
+                Ok(found) => Some(found),
+                Err(error) => {
+                    let problem = error.problem(url, &self.asked_by);
+                    self.loader.problems.add(problem);
+                    None
+                }
+            };
+            self.descriptions.insert(url.clone(), found);
+        }
+        let Some(Some(found)) = self.descriptions.get(url) else {
+            return About::default();
         };
-        self.loader.problems.add(problem);
-        About::default()
+        let content_type = found.content_type.as_deref();
+        about::read(&found.bytes, content_type, &found.url, described).unwrap_or_else(|error| {
+            let message = format!("the description is of no use: {error}");
+            let problem = Problem::new(Code::MetadataUnreadable, url, message);
+            self.loader.problems.add(problem);
+            About::default()
+        })
     }
 
     /// What a page says about itself. Nobody promised a page, so its absence is no problem.
     async fn page(&mut self, url: &Url) -> About {
-        if let Some(known) = self.known.get(url) {
+        if let Some(known) = self.pages.get(url) {
             return known.clone();
         }
-        let about = match self.loader.description(url, true).await {
-            Ok(found) => about::read(&found.bytes, found.content_type.as_deref(), &found.url, url)
-                .unwrap_or_default(),
-            Err(LoadError::Fetch(error)) if matches!(*error, FetchError::TooLarge { .. }) => {
-                About::default()
-            }
-            Err(_) => About::default(),
+        let about = match self.loader.known_page(url) {
+            Some((answered, head)) => about::of_page((**head).clone(), answered, url),
+            None => self.read_page(url).await.unwrap_or_default(),
         };
-        self.known.insert(url.clone(), about.clone());
+        self.pages.insert(url.clone(), about.clone());
         about
+    }
+
+    async fn read_page(&mut self, url: &Url) -> Result<About, LoadError> {
+        let found = self.loader.description(url, true).await?;
+        let content_type = found.content_type.as_deref();
+        Ok(about::read(&found.bytes, content_type, &found.url, url).unwrap_or_default())
     }
 }

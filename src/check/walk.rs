@@ -3,49 +3,49 @@
 //! Source Description, Capability Lists, Change Lists, with an index possible at the first and the last level and
 //! nowhere else. A document that cannot be read costs what it would have told, and a problem.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::lists::{Lists, Told};
 use super::{CollectionReading, titles};
-use crate::change::{Change, ChangeKind};
 use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
+use crate::memory::{CollectionMemory, SiteMemory};
 use crate::moment::Moment;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, Severity};
 use crate::read::resourcesync::{Capability, Entry, rules};
-use crate::site::About;
-use crate::site::same_site;
+use crate::site::{About, same_site};
 
-/// Clocks differ a little; a change is in the future only beyond this.
-const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
-/// From this size on, a single Change List should be split.
-const LARGE_CHANGE_LIST: usize = 1_000;
-
-/// Reads everything below the root document.
-pub(super) async fn walk(
-    loader: &mut Loader<'_>,
+/// Reads everything below the root document, and says whether all of it could be read.
+pub(super) async fn walk<'b>(
+    loader: &mut Loader<'b>,
     root: &Root,
+    memory: Option<&'b SiteMemory>,
     since: Option<Moment>,
     now: DateTime<Utc>,
-) -> Vec<CollectionReading> {
+) -> (Vec<CollectionReading>, bool) {
     let mut walk = Walk {
         loader,
+        memory,
         since,
         now,
         collections: Vec::new(),
+        is_complete: true,
     };
     walk.root(root).await;
-    walk.collections
+    walk.report_nothing(root);
+    (walk.collections, walk.is_complete)
 }
 
 struct Walk<'a, 'b> {
     loader: &'a mut Loader<'b>,
+    memory: Option<&'b SiteMemory>,
     since: Option<Moment>,
     now: DateTime<Utc>,
     collections: Vec<CollectionReading>,
+    is_complete: bool,
 }
 
 /// A Capability List that some document lists.
@@ -55,19 +55,19 @@ struct Listed {
     described_by: Option<Url>,
 }
 
-impl Walk<'_, '_> {
+impl<'b> Walk<'_, 'b> {
     async fn root(&mut self, root: &Root) {
         let loaded = &root.loaded;
         let document = &loaded.reading.document;
         match (&document.capability, document.is_index) {
-            (Capability::Description, false) => self.source_description(loaded, loaded).await,
+            (Capability::Description, false) => self.source_description(loaded, root).await,
             (Capability::Description, true) => {
                 for entry in &document.entries {
                     if let Some(child) = self
                         .child_of_index(entry, loaded, &Capability::Description)
                         .await
                     {
-                        self.source_description(&child, loaded).await;
+                        self.source_description(&child, root).await;
                     }
                 }
             }
@@ -84,7 +84,7 @@ impl Walk<'_, '_> {
                 }
                 if is_index {
                     for entry in &document.entries {
-                        self.capability_list(listed(entry), loaded, loaded).await;
+                        self.capability_list(listed(entry), loaded, root).await;
                     }
                 } else {
                     let itself = Listed {
@@ -92,13 +92,17 @@ impl Walk<'_, '_> {
                         describes: None,
                         described_by: None,
                     };
-                    self.collection(loaded, itself, loaded).await;
+                    self.collection(loaded, itself, root).await;
                 }
             }
             (Capability::ChangeList, _) => {
-                let mut lists = Lists::default();
-                self.change_list(loaded, &[], &mut lists).await;
-                self.finish(loaded.url.clone(), None, None, true, lists);
+                let id = loaded.url.clone();
+                let memory = self.remembered(&id, None);
+                let mut lists =
+                    Lists::new(self.loader, memory, self.since, self.now, &id, Vec::new());
+                lists.read(&loaded.asked, &loaded.url).await;
+                let told = lists.finish().await;
+                self.finish(id, memory, None, None, true, told);
             }
             (_, _) => {
                 let message = format!(
@@ -113,7 +117,16 @@ impl Walk<'_, '_> {
         }
     }
 
-    async fn source_description(&mut self, description: &Arc<Loaded>, root: &Arc<Loaded>) {
+    /// A site without a collection is never fine, whichever way it came about.
+    fn report_nothing(&mut self, root: &Root) {
+        let is_told = |problem: &Problem| problem.severity() > Severity::Note;
+        if self.collections.is_empty() && !self.loader.problems.iter().any(is_told) {
+            let message = "no Capability List is listed, neither here nor below".to_owned();
+            self.add(Problem::new(Code::NoCollections, &root.loaded.url, message));
+        }
+    }
+
+    async fn source_description(&mut self, description: &Arc<Loaded>, root: &Root) {
         for entry in &description.reading.document.entries {
             // An entry without a capability was reported, and can be nothing else.
             if matches!(entry.capability, None | Some(Capability::CapabilityList)) {
@@ -122,7 +135,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    async fn capability_list(&mut self, listed: Listed, parent: &Arc<Loaded>, root: &Arc<Loaded>) {
+    async fn capability_list(&mut self, listed: Listed, parent: &Arc<Loaded>, root: &Root) {
         let most = self.loader.limits().collections;
         if self.collections.len() >= most {
             let message = format!("only the first {most} collections of a site are read");
@@ -131,10 +144,10 @@ impl Walk<'_, '_> {
         }
         let loaded = match self.loader.document(&listed.url).await {
             Ok(loaded) => loaded,
-            Err(error) => return self.add(error.problem(&listed.url)),
+            Err(error) => return self.miss(error.problem(&listed.url, &parent.url)),
         };
         if let Err(problem) = expect(&loaded, &Capability::CapabilityList) {
-            return self.add(problem);
+            return self.miss(problem);
         }
         if loaded.reading.document.is_index {
             let message = "a Capability List is listed here, and an index of them found";
@@ -143,7 +156,8 @@ impl Walk<'_, '_> {
                     .at(loaded.reading.line.max(1)),
             );
         }
-        let parents = [&parent.asked, &parent.url, &root.asked, &root.url];
+        let top = &root.loaded;
+        let parents = [&parent.asked, &parent.url, &top.asked, &top.url];
         rules::check_up(
             &loaded.reading,
             &loaded.url,
@@ -154,7 +168,13 @@ impl Walk<'_, '_> {
     }
 
     /// Reads one collection from its Capability List.
-    async fn collection(&mut self, list: &Arc<Loaded>, listed: Listed, root: &Arc<Loaded>) {
+    async fn collection(&mut self, list: &Arc<Loaded>, listed: Listed, root: &Root) {
+        let is_known =
+            |known: &CollectionReading| known.capability_list.as_ref() == Some(&list.url);
+        if self.collections.iter().any(is_known) {
+            // The same list, listed twice.
+            return;
+        }
         let document = &list.reading.document;
         let own = document
             .link("describes")
@@ -170,27 +190,19 @@ impl Walk<'_, '_> {
         }
         // The Capability List is believed first: it is what the owner of the collection edits.
         let mut id = own.or(listed.describes).unwrap_or_else(|| list.url.clone());
-        if self
-            .collections
-            .iter()
-            .any(|collection| collection.id == id)
-        {
-            if self
-                .collections
-                .iter()
-                .any(|collection| collection.capability_list.as_ref() == Some(&list.url))
-            {
-                // The same list, listed twice.
-                return;
-            }
+        if self.is_taken(&id) {
             let message = format!("{id} is described by another Capability List already");
             self.add(
                 Problem::new(Code::DuplicateCollection, &list.url, message)
                     .at(list.reading.line.max(1)),
             );
             id = list.url.clone();
+            if self.is_taken(&id) {
+                // Someone else describes this very document: nothing is left to call it by.
+                return;
+            }
         }
-        let is_own = same_site(&id, &root.url);
+        let is_own = is_own(&id, root);
         if !is_own {
             let message = format!("the site describes {id}, which is on another site");
             self.add(
@@ -202,87 +214,43 @@ impl Walk<'_, '_> {
             .link("describedby")
             .and_then(|href| Url::parse(href).ok())
             .or(listed.described_by);
-        let mut lists = Lists::default();
-        for entry in document
-            .entries
+        let memory = self.remembered(&id, Some(&list.url));
+        let parents = vec![list.asked.clone(), list.url.clone()];
+        let mut lists = Lists::new(self.loader, memory, self.since, self.now, &id, parents);
+        let is_list = |entry: &&Entry| entry.capability == Some(Capability::ChangeList);
+        for entry in document.entries.iter().filter(is_list) {
+            if let Ok(url) = Url::parse(&entry.loc) {
+                lists.read(&url, &list.url).await;
+            }
+        }
+        let told = lists.finish().await;
+        self.finish(
+            id,
+            memory,
+            Some(list.url.clone()),
+            described_by,
+            is_own,
+            told,
+        );
+    }
+
+    /// What is remembered of a collection. One that had no identity of its own was known by its Capability List, and
+    /// keeps its feed when its author names it.
+    fn remembered(&self, id: &Url, list: Option<&Url>) -> Option<&'b CollectionMemory> {
+        let collections = &self.memory?.collections;
+        let by_id = collections
             .iter()
-            .filter(|entry| entry.capability == Some(Capability::ChangeList))
-        {
-            let Ok(url) = Url::parse(&entry.loc) else {
-                continue;
-            };
-            match self.loader.document(&url).await {
-                Ok(loaded) => match expect(&loaded, &Capability::ChangeList) {
-                    Ok(()) => {
-                        self.change_list(&loaded, &[&list.asked, &list.url], &mut lists)
-                            .await
-                    }
-                    Err(problem) => self.add(problem),
-                },
-                Err(error) => self.add(error.problem(&url)),
-            }
-        }
-        self.finish(id, Some(list.url.clone()), described_by, is_own, lists);
+            .find(|collection| collection.identity == *id);
+        by_id.or_else(|| {
+            let list = list?;
+            collections.iter().find(|collection| {
+                collection.identity == *list && collection.capability_list.as_ref() == Some(list)
+            })
+        })
     }
 
-    /// Reads a Change List, or the lists of an index. `parents` are the addresses of the Capability List.
-    async fn change_list(&mut self, list: &Arc<Loaded>, parents: &[&Url], lists: &mut Lists) {
-        let document = &list.reading.document;
-        rules::check_up(&list.reading, &list.url, parents, &mut self.loader.problems);
-        if !document.is_index {
-            self.take(list, lists);
-            if document.entries.is_empty() && list.reading.handed_on > LARGE_CHANGE_LIST {
-                let message = format!(
-                    "the Change List has {} entries and is not part of an index",
-                    list.reading.handed_on
-                );
-                self.add(
-                    Problem::new(Code::LargeChangeList, &list.url, message)
-                        .at(list.reading.line.max(1)),
-                );
-            }
-        }
-        for entry in &document.entries {
-            if self.is_over(entry) {
-                continue;
-            }
-            let Some(child) = self
-                .child_of_index(entry, list, &Capability::ChangeList)
-                .await
-            else {
-                continue;
-            };
-            rules::check_up(
-                &child.reading,
-                &child.url,
-                parents,
-                &mut self.loader.problems,
-            );
-            let span = &child.reading.document;
-            if document.is_index && entry.until.is_some() != span.until.is_some() {
-                let (here, there) = match entry.until {
-                    Some(_) => ("closed", "has no until"),
-                    None => ("open", "has one"),
-                };
-                let message = format!(
-                    "the index calls {} {here} by its until, but that list {there}",
-                    child.url
-                );
-                self.add(
-                    Problem::new(Code::IndexUntilMismatch, &list.url, message)
-                        .at(entry.line.max(1)),
-                );
-            }
-            self.take(&child, lists);
-        }
-    }
-
-    /// The proposal's short cut: a list that was closed before the time of last processing holds nothing new.
-    fn is_over(&self, entry: &Entry) -> bool {
-        match (self.since, entry.until) {
-            (Some(since), Some(until)) => until.latest() < since.earliest(),
-            _ => false,
-        }
+    fn is_taken(&self, id: &Url) -> bool {
+        (self.collections.iter()).any(|known| rules::same_address(known.id.as_str(), id.as_str()))
     }
 
     async fn child_of_index(
@@ -295,88 +263,70 @@ impl Walk<'_, '_> {
         let child = match self.loader.document(&url).await {
             Ok(child) => child,
             Err(error) => {
-                self.add(error.problem(&url));
+                self.miss(error.problem(&url, &index.url));
                 return None;
             }
         };
         if let Err(problem) = expect(&child, kind) {
-            self.add(problem);
+            self.miss(problem);
             return None;
         }
-        if child.reading.document.is_index {
+        let document = &child.reading.document;
+        if document.is_index {
             let message = format!(
-                "the index lists {}, which is an index itself; it was not read",
+                "the index lists {}, which is an index itself; the lists in it were not read",
                 child.url
             );
             self.add(Problem::new(Code::NestedIndex, &index.url, message).at(entry.line.max(1)));
-            return None;
         }
-        Some(child)
-    }
-
-    /// Takes the changes of one Change List.
-    fn take(&mut self, list: &Arc<Loaded>, lists: &mut Lists) {
-        if lists.urls.contains(&list.url) {
-            return;
-        }
-        lists.urls.push(list.url.clone());
-        lists.horizon = match (lists.horizon, list.reading.document.from) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
-        lists.add(&list.changes, list.reading.newest_first);
-        let latest = self.now + CLOCK_SKEW;
-        if let Some(change) = list
-            .changes
-            .iter()
-            .find(|change| change.datetime.earliest() > latest)
-        {
-            let message = format!(
-                "{} is dated {}, which is in the future",
-                change.url, change.datetime
-            );
-            self.add(Problem::new(Code::FutureDatetime, &list.url, message));
-        }
-        let away =
-            |change: &&Change| Url::parse(&change.url).is_ok_and(|url| !same_site(&url, &list.url));
-        if let Some(change) = list.changes.iter().find(away) {
-            let message = format!("{} is not on the site that lists it", change.url);
-            self.add(Problem::new(Code::OffSitePages, &list.url, message));
-        }
+        (!document.is_index).then_some(child)
     }
 
     fn finish(
         &mut self,
         id: Url,
+        memory: Option<&CollectionMemory>,
         list: Option<Url>,
         described_by: Option<Url>,
         is_own: bool,
-        lists: Lists,
+        told: Told,
     ) {
-        let mut changes = lists.changes;
-        // A stable sort: where datetimes are equal, the order of the documents stands.
-        changes.sort_by_key(|change| change.datetime.start());
-        let past = changes
-            .iter()
-            .map(|change| change.datetime)
+        self.is_complete &= told.is_complete;
+        let past = (told.changes.iter().map(|change| change.datetime))
             .filter(|moment| moment.start() <= self.now);
         self.collections.push(CollectionReading {
+            known_as: memory.map(|memory| memory.id),
             title: titles::fallback(&id),
             id,
             about: About::default(),
             described_by,
             capability_list: list,
-            change_lists: lists.urls,
-            horizon: lists.horizon,
+            horizon: told.horizon(),
+            covers_from: told.covers_from(),
             last_processed: past.max(),
-            changes,
+            is_complete: told.is_complete,
+            change_lists: told.urls,
+            lists: told.lists,
+            changes: told.changes,
             is_own,
         });
+    }
+
+    fn miss(&mut self, problem: Problem) {
+        self.is_complete = false;
+        self.add(problem);
     }
 
     fn add(&mut self, problem: Problem) {
         self.loader.problems.add(problem);
     }
+}
+
+/// Whether the site that a collection is on describes it itself. A host that sends readers of its well-known address
+/// elsewhere has said so; a mere link to elsewhere is a claim.
+fn is_own(id: &Url, root: &Root) -> bool {
+    let loaded = &root.loaded;
+    same_site(id, &loaded.url) || (root.found_by.is_well_known() && same_site(id, &loaded.asked))
 }
 
 fn listed(entry: &Entry) -> Listed {
@@ -386,40 +336,5 @@ fn listed(entry: &Entry) -> Listed {
             .unwrap_or_else(|_| unreachable!("the reader makes every loc an address")),
         describes: link("describes"),
         described_by: link("describedby"),
-    }
-}
-
-/// The changes of one collection, gathered from its lists.
-#[derive(Default)]
-struct Lists {
-    urls: Vec<Url>,
-    horizon: Option<Moment>,
-    changes: Vec<Change>,
-    /// How often each change was told by the list that told it most often.
-    told: HashMap<(String, ChangeKind, Moment), usize>,
-}
-
-impl Lists {
-    /// Lists overlap: a change that two of them tell happened once, one that a single list tells twice happened twice.
-    fn add(&mut self, changes: &[Change], newest_first: bool) {
-        let mut here: HashMap<(&str, ChangeKind, Moment), usize> = HashMap::new();
-        let mut ordered: Vec<&Change> = changes.iter().collect();
-        if newest_first {
-            ordered.reverse();
-        }
-        for change in ordered {
-            let count = here
-                .entry((&change.url, change.kind, change.datetime))
-                .or_default();
-            *count += 1;
-            let told = self
-                .told
-                .entry((change.url.clone(), change.kind, change.datetime))
-                .or_default();
-            if *count > *told {
-                *told = *count;
-                self.changes.push(change.clone());
-            }
-        }
     }
 }

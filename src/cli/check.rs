@@ -3,16 +3,17 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use indicatif::{ProgressBar, ProgressStyle};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{CliError, Outcome, config, print, report, wants_colour};
-use crate::check::{CheckSettings, Checked, CollectionReading, check_site};
+use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
 use crate::feed::{Part, Subject, site_feed};
-use crate::fetch::Fetcher;
+use crate::fetch::{FetchError, Fetcher};
 use crate::load::Progress;
 use crate::moment::Moment;
 use crate::problem::Severity;
@@ -80,10 +81,19 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
     let now = Utc::now();
     let bar = progress_bar();
-    let checked = runtime.block_on(check_site(&fetcher, &site, &settings, now, progress(&bar)));
+    let checked = runtime.block_on(check_site(
+        &fetcher,
+        &site,
+        None,
+        &settings,
+        now,
+        progress(&bar),
+    ));
     bar.finish_and_clear();
-    let checked =
-        checked.map_err(|error| CliError::Failed(format!("{site} cannot be checked: {error}")))?;
+    let checked = checked.map_err(|error| {
+        let hint = allow_net_hint(&error);
+        CliError::Failed(format!("{site} cannot be checked: {error}{hint}"))
+    })?;
     let text = if arguments.get_flag("json") {
         format!("{:#}\n", to_json(&checked))
     } else if arguments.get_flag("atom") {
@@ -102,6 +112,19 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
     } else {
         Outcome::Done
     })
+}
+
+/// Who runs the command may well mean a place inside of their own network.
+fn allow_net_hint(error: &CheckError) -> &'static str {
+    let CheckError::Unreachable(error) = error else {
+        return "";
+    };
+    match &**error {
+        FetchError::Refused(refusal) if refusal.is_about_the_network() => {
+            "; if it is yours to read, allow its network with --allow-net"
+        }
+        _ => "",
+    }
 }
 
 /// A line that says what is being read; hidden unless a person is looking at the output.
@@ -186,15 +209,43 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         page: &page,
         described_by: None,
     };
-    site_feed(&subject, &parts, now)
+    // Nothing happened at any particular time; today will do, and stays the same for a day.
+    let today = now.date_naive().and_time(NaiveTime::MIN).and_utc();
+    site_feed(&subject, &parts, today)
 }
+
+/// What a tag URI may hold as it is (RFC 4151, and RFC 3986 for what an address holds).
+const IN_A_TAG: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'/')
+    .remove(b'?')
+    .remove(b'%');
 
 /// An id for something that is printed and forgotten: the same every time, because it is made of nothing but the
 /// address and the day.
 fn tag(url: &Url, day: Option<NaiveDate>) -> String {
+    // An address in brackets is no name for a tag, so it is written like one.
     let host = url.host_str().unwrap_or_default();
+    let host = host.trim_matches(['[', ']']).replace(':', "-");
     let rest = &url.as_str()[url.scheme().len() + "://".len()..];
+    let rest = utf8_percent_encode(rest, IN_A_TAG);
     let day = day.map(|day| format!(":{day}")).unwrap_or_default();
     // RFC 4151: since when the name is used this way, which is as good as any day of the proposal's year.
-    format!("tag:{host},2022:sitebell:{}{day}", rest.replace('#', "%23"))
+    format!("tag:{host},2022:sitebell:{rest}{day}")
 }

@@ -41,12 +41,13 @@ pub enum Outcome {
 pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => {
-            // clap's own help, version and error texts; 2 for every kind of misuse.
+        // Help and version, asked for or not: the texts are clap's own.
+        Err(error) if !error.use_stderr() || is_help(&error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
             let _ = error.print();
             return ExitCode::from(code);
         }
+        Err(error) => return fail(&misuse(&error)),
     };
     let result = match matches.subcommand() {
         Some(("check", arguments)) => check::run(arguments),
@@ -57,11 +58,33 @@ pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode 
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::ProblemsFound) => ExitCode::from(1),
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "sitebell: {error}");
-            ExitCode::from(2)
-        }
+        Err(error) => fail(&error.to_string()),
     }
+}
+
+fn fail(sentence: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "sitebell: {sentence}");
+    ExitCode::from(2)
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+/// What clap says in several lines, as one sentence.
+fn misuse(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let said = text.split("\nUsage:").next().unwrap_or_default();
+    let said = said.split("\nFor more information").next().unwrap_or(said);
+    let words: Vec<&str> = said
+        .strip_prefix("error:")
+        .unwrap_or(said)
+        .split_whitespace()
+        .collect();
+    // What people type comes back in clap's texts, so it is made harmless for the terminal.
+    let sentence = words.join(" ").replace(" tip: ", "; ");
+    let harmless = sentence.replace(|character: char| character.is_control(), "?");
+    format!("{harmless}; see sitebell --help")
 }
 
 /// All commands.
@@ -86,6 +109,7 @@ fn with_settings(command: Command) -> Command {
             .long(setting.name)
             .value_name(setting.value)
             .action(action)
+            .allow_negative_numbers(true) // Refused by name, and not as a flag that nobody knows.
             .help(setting.to_string())
             .help_heading("Settings (a flag, or the environment, or sitebell.toml)")
     });
@@ -107,7 +131,11 @@ fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
     };
     let values = Values::gather(
         |name| flag(name).unwrap_or_default(),
-        |name| std::env::var(name).ok().filter(|value| !value.is_empty()),
+        |name| {
+            // A value that is no text should be refused as what it is, not passed over.
+            let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+            (!value.is_empty()).then_some(value)
+        },
         arguments.get_one::<PathBuf>("config").map(PathBuf::as_path),
     )?;
     Ok(values.config()?)

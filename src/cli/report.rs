@@ -8,7 +8,7 @@ use crate::change::ChangeKind;
 use crate::check::{Checked, CollectionReading};
 use crate::feed::size_in_words;
 use crate::moment::{Moment, Precision};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Code, Problem, Severity};
 
 /// Changes of one collection that are shown; programs ask for JSON.
 const MAX_CHANGES: usize = 50;
@@ -154,6 +154,9 @@ impl Report {
             .unwrap_or_default();
         self.line(&format!("  in {}{line}", problem.document));
         self.line(&format!("  Fix: {}", problem.code.fix()));
+        if problem.code == Code::ForbiddenAddress {
+            self.line("  To read your own network from here, allow it with --allow-net.");
+        }
         for line in problem.snippet.lines() {
             let line = self.paint(Style::Dim, line);
             self.line(&format!("    {line}"));

@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::decode::{self, Coding, Fault, GZIP_MAGIC, Piece};
 use super::error::{FetchError, Slowness};
+use super::meter::Meter;
 use super::pace::Slot;
 
 /// So much is collected before a parser starts: most documents are smaller and need no thread of their own.
@@ -56,6 +57,7 @@ pub struct Body {
     coding: Coding,
     limits: BodyLimits,
     wire_bytes: u64,
+    meter: Meter,
     _slot: Slot,
 }
 
@@ -65,6 +67,7 @@ impl Body {
         coding: Coding,
         limits: BodyLimits,
         slot: Slot,
+        meter: Meter,
     ) -> Result<Self, FetchError> {
         let url = response.url().to_string();
         let host = response.url().host_str().unwrap_or_default().to_owned();
@@ -75,6 +78,7 @@ impl Body {
             coding,
             limits,
             wire_bytes: 0,
+            meter,
             _slot: slot,
         };
         // The length is only believed when it is bad news.
@@ -195,7 +199,13 @@ impl Body {
                 });
             }
         };
-        self.wire_bytes += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        let length = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        self.wire_bytes += length;
+        if !self.meter.count_bytes(length) {
+            return Err(FetchError::OverBudget {
+                limit: self.meter.max_bytes(),
+            });
+        }
         if self.wire_bytes > self.max_wire_bytes() {
             return Err(self.too_large());
         }

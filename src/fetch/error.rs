@@ -88,6 +88,12 @@ pub enum FetchError {
         /// The limit, in bytes after decoding.
         limit: u64,
     },
+    /// More bytes than all requests of one piece of work may take together.
+    #[error("more than {limit} bytes would have come, which is the most that is taken")]
+    OverBudget {
+        /// The limit, in bytes as they come over the network.
+        limit: u64,
+    },
     /// Response header fields without measure.
     #[error("{url} sends more header fields than a website should")]
     HeadTooLarge {
@@ -203,6 +209,19 @@ impl FetchError {
         match self {
             Self::Status { retry_after, .. } => *retry_after,
             Self::HostAskedForPeace { wait, .. } => Some(*wait),
+            _ => None,
+        }
+    }
+
+    /// The host that was refused, or that did not answer as a host should; none for anything about a single document.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Refused(refusal) => refusal.host(),
+            Self::Timeout { host, .. }
+            | Self::Connect { host, .. }
+            | Self::NameNotFound { host, .. }
+            | Self::Tls { host, .. }
+            | Self::HostAskedForPeace { host, .. } => Some(host),
             _ => None,
         }
     }

@@ -112,6 +112,28 @@ pub enum Refusal {
     },
 }
 
+impl Refusal {
+    /// The host that was refused.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Scheme { .. } | Self::NoHost => None,
+            Self::Credentials { host }
+            | Self::Port { host, .. }
+            | Self::LocalName { host }
+            | Self::Address { host }
+            | Self::LeadsInside { host } => Some(host),
+        }
+    }
+
+    /// Whether an operator who means it can open this place with an exception for its network.
+    pub fn is_about_the_network(&self) -> bool {
+        matches!(
+            self,
+            Self::LocalName { .. } | Self::Address { .. } | Self::LeadsInside { .. }
+        )
+    }
+}
+
 /// The judge. Knows nothing but the operator's exceptions.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {

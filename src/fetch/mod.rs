@@ -15,6 +15,7 @@ mod decode;
 mod error;
 pub mod guard;
 mod head;
+mod meter;
 mod pace;
 mod redirect;
 pub mod robots;
@@ -29,13 +30,15 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
-pub use crate::memory::Validators;
 pub use body::{Body, BodyStats};
 pub use client::{LookingUp, Lookup, SystemLookup};
 pub use error::{FetchError, RedirectProblem, Slowness};
 pub use guard::{AllowNet, AllowNetError, Guard, Refusal};
+pub use meter::Meter;
 pub use robots::Robots;
 pub use settings::FetchSettings;
+
+pub use crate::memory::Validators;
 
 use body::BodyLimits;
 use client::{ClientSettings, Clients, MAX_HEAD_BYTES};
@@ -62,6 +65,8 @@ pub struct Request {
     pub limit: Limit,
     /// What the last answer gave us, to ask "only if it changed".
     pub validators: Option<Validators>,
+    /// Counts what this takes, together with other requests of the same work.
+    pub meter: Meter,
 }
 
 impl Request {
@@ -71,7 +76,14 @@ impl Request {
             url,
             limit,
             validators: None,
+            meter: Meter::default(),
         }
+    }
+
+    /// The same, counted by `meter`.
+    pub fn counted_by(mut self, meter: &Meter) -> Self {
+        self.meter = meter.clone();
+        self
     }
 }
 
@@ -174,22 +186,28 @@ impl Fetcher {
 
     /// The robots.txt of the origin of `url`, remembered for a day.
     pub async fn robots(&self, url: &Url) -> Arc<Robots> {
+        self.robots_counted_by(url, &Meter::default()).await
+    }
+
+    /// The same; if it has to be asked for, `meter` counts that.
+    pub async fn robots_counted_by(&self, url: &Url, meter: &Meter) -> Arc<Robots> {
         if let Some(robots) = self.robots.get(url) {
             return robots;
         }
-        let (robots, keep_for) = self.fetch_robots(url).await;
+        let (robots, keep_for) = self.fetch_robots(url, meter).await;
         let robots = Arc::new(robots);
         self.robots.put(url, robots.clone(), keep_for);
         robots
     }
 
-    async fn fetch_robots(&self, url: &Url) -> (Robots, Duration) {
+    async fn fetch_robots(&self, url: &Url, meter: &Meter) -> (Robots, Duration) {
         let Ok(url) = url.join("/robots.txt") else {
             return (Robots::missing(), Duration::ZERO);
         };
         // The larger limit, since only the first part of it is read in any case.
         // Boxed because this is a request inside of a request: `get_page` asks for robots, robots are got.
-        let fetched = Box::pin(self.run(Request::new(url, Limit::Document), Obey::Nothing)).await;
+        let request = Request::new(url, Limit::Document).counted_by(meter);
+        let fetched = Box::pin(self.run(request, Obey::Nothing)).await;
         let read = match fetched.map(|fetched| fetched.answer.into_body()) {
             Ok(Some(body)) => body
                 .read_with(|reader| robots::read(reader))
@@ -210,7 +228,8 @@ impl Fetcher {
             let url = &request.url;
             self.guard.check_url(url)?;
             if obey == Obey::Robots {
-                self.robots(url).await.check(url)?;
+                let robots = self.robots_counted_by(url, &request.meter).await;
+                robots.check(url)?;
             }
             let slot = self.pace.slot(url).await?;
             let started = Instant::now();
@@ -218,6 +237,7 @@ impl Fetcher {
                 .validators
                 .as_ref()
                 .map(|validators| validators.conditions(url));
+            request.meter.count_request();
             let response = self
                 .send(url, conditions.clone().unwrap_or_default(), time_left)
                 .await?;
@@ -346,7 +366,8 @@ impl Fetcher {
                     total: self.settings.total_timeout,
                     deadline,
                 };
-                fetched.answer = Answer::Body(Body::new(response, coding, limits, slot)?);
+                fetched.answer =
+                    Answer::Body(Body::new(response, coding, limits, slot, request.meter)?);
             }
         }
         Ok(fetched)

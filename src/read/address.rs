@@ -5,8 +5,7 @@
 
 use url::Url;
 
-/// The limit of the Sitemaps protocol.
-pub const MAX_ADDRESS_CHARS: usize = 2_048;
+use crate::text::MAX_ADDRESS_CHARS;
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

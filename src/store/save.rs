@@ -121,12 +121,13 @@ fn save_collection(
             .push(entries.add(id, (first, *next_n - 1), entry)?);
         saved.new_changes += entry.changes.len() as u64;
     }
-    let update = "UPDATE collections SET title = :title, is_own = :is_own, change_count = change_count + :added,
+    let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
            last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
            described_by = :described_by, about = :about, lists = :lists
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": id.0,
+        ":identity": record.identity.as_str(),
         ":title": record.title,
         ":is_own": record.is_own,
         ":added": *next_n - before,

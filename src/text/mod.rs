@@ -9,6 +9,9 @@ use std::fmt::Write as _;
 
 pub use self::readable::readable_address;
 
+/// The longest address that is taken for one: the limit of the Sitemaps protocol.
+pub const MAX_ADDRESS_CHARS: usize = 2_048;
+
 /// Quotations are cut here.
 const MAX_QUOTE_CHARS: usize = 120;
 
@@ -19,19 +22,24 @@ pub fn is_legal(character: char) -> bool {
 
 /// A piece of somebody's document between quotation marks: short, on one line, and harmless on a terminal.
 pub fn quote(text: &str) -> String {
-    let mut quoted = String::from("“");
-    for (count, character) in text.trim().chars().enumerate() {
-        if count == MAX_QUOTE_CHARS {
-            quoted.push('…');
+    format!("“{}”", visible(text.trim(), MAX_QUOTE_CHARS))
+}
+
+/// The first `limit` characters, with those that could not be seen or would turn the text spelled out.
+pub fn visible(text: &str, limit: usize) -> String {
+    let mut shown = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == limit {
+            shown.push('…');
             break;
         }
         if clean::is_unwanted(character) || matches!(character, '\u{2028}' | '\u{2029}') {
-            let _ = write!(quoted, "{}", character.escape_unicode());
+            let _ = write!(shown, "{}", character.escape_unicode());
         } else {
-            quoted.push(character);
+            shown.push(character);
         }
     }
-    quoted + "”"
+    shown
 }
 
 #[cfg(test)]

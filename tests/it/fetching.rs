@@ -5,9 +5,7 @@ mod canaries; // where requests must never go
 mod robots; // what robots.txt says
 mod secure; // certificates
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sitebell::fetch::{
@@ -17,6 +15,7 @@ use sitebell::fetch::{
 use url::Url;
 
 use crate::fake_site::{FakeSite, Gate, Reply};
+use crate::names::Names;
 
 /// Quick, and open to all of loopback.
 fn settings() -> FetchSettings {
@@ -44,43 +43,6 @@ async fn text(fetched: Fetched) -> String {
         .await
         .unwrap();
     String::from_utf8(bytes).unwrap()
-}
-
-/// A resolver with prepared answers: for each name a row of them, of which the last stays.
-#[derive(Default)]
-struct Names {
-    answers: HashMap<&'static str, Vec<Vec<IpAddr>>>,
-    asked: Mutex<Vec<String>>,
-}
-
-impl Names {
-    fn new<const N: usize>(answers: [(&'static str, &[&str]); N]) -> Arc<Self> {
-        let parse = |row: &str| row.split(' ').map(|ip| ip.parse().unwrap()).collect();
-        let answers = answers
-            .into_iter()
-            .map(|(name, rows)| (name, rows.iter().map(|row| parse(row)).collect()));
-        Arc::new(Self {
-            answers: answers.collect(),
-            asked: Mutex::default(),
-        })
-    }
-
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
-    }
-}
-
-impl Lookup for Names {
-    fn lookup(&self, name: String) -> LookingUp {
-        let mut asked = self.asked.lock().unwrap();
-        let count = asked.iter().filter(|known| **known == name).count();
-        let answer = self
-            .answers
-            .get(name.as_str())
-            .map(|rows| rows[count.min(rows.len() - 1)].clone());
-        asked.push(name);
-        Box::pin(async move { answer.ok_or_else(|| std::io::Error::other("no such name")) })
-    }
 }
 
 #[tokio::test]

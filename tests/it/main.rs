@@ -1,6 +1,19 @@
 //! What Sitebell does, seen from outside.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should say where.
 
+mod any_document; // documents of every kind, made up for the properties
+mod command_line; // the program itself: what it prints, and how it ends
+mod den; // a small site with everything in its place
+mod disguise; // the same document in other XML
 mod fake_site; // a website on loopback, told what to serve
 mod fetching; // requests: where they go, how politely, and what comes back
-mod storing; // what is kept, and what becomes of it
+mod following; // a followed site: every change is announced once
+mod hostile; // documents that were made to do harm
+mod layout; // which part of the source may use which, and what the README promises
+mod names; // resolvers
+mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
+mod reading; // reads a document and keeps everything that comes out
+mod rules; // proposal IFCC-0001, rule by rule
+mod storing;
+mod sweep; // every document in tests/data against its stored expectation
+mod walking; // one check of a site, from what was typed to its changes // what is kept, and what becomes of it

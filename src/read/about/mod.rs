@@ -82,7 +82,11 @@ pub fn read(
 }
 
 fn read_html(bytes: &[u8], content_type: Option<&str>, url: &Url, described: &Url) -> About {
-    let mut head = HtmlHead::parse(bytes, content_type, url);
+    of_page(HtmlHead::parse(bytes, content_type, url), url, described)
+}
+
+/// What the page at `url` says about `described`, for a page that was read already.
+pub fn of_page(mut head: HtmlHead, url: &Url, described: &Url) -> About {
     let scripts = std::mem::take(&mut head.json_ld);
     let mut about = About::from(head);
     for script in scripts {

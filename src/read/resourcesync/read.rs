@@ -22,6 +22,21 @@ pub const MAX_ENTRIES: usize = 50_000;
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 /// Links of one entry, or of the document itself.
 const MAX_LINKS: usize = 64;
+/// What an `rs:md` may say once about an entry.
+const ENTRY_ATTRIBUTES: [&str; 12] = [
+    "change",
+    "datetime",
+    "capability",
+    "length",
+    "type",
+    "encoding",
+    "hash",
+    "path",
+    "from",
+    "until",
+    "at",
+    "completed",
+];
 
 /// How strictly to read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,6 +74,7 @@ pub fn read(
     let mut xml = XmlReader::new(source);
     let mut parser = Parser::new(url, rules, problems, each);
     loop {
+        xml.skip_text(parser.collecting == Collecting::Nothing);
         let step = match xml.next() {
             Ok(Item::Open(tag)) => parser.open(&tag),
             Ok(Item::Close) => Ok(parser.close()),
@@ -73,6 +89,7 @@ pub fn read(
         match step {
             Ok(Need::Nothing) => {}
             Ok(Need::Line) => parser.begin(xml.line()),
+            Ok(Need::Place) => parser.judge.problems.place(url.as_str(), xml.line()),
             Ok(Need::Finish) => parser.finish_entry(),
             Ok(Need::LineAndFinish) => {
                 parser.begin(xml.line());
@@ -84,6 +101,7 @@ pub fn read(
     if let Some(encoding) = xml.foreign_encoding() {
         let message = format!("the document is in {encoding}, not in UTF-8");
         parser
+            .judge
             .problems
             .add(Problem::new(Code::NotUtf8, url, message).at(1));
     }
@@ -95,6 +113,8 @@ enum Need {
     Nothing,
     /// The line of an element that was just opened.
     Line,
+    /// The line of an element with which something is wrong.
+    Place,
     /// An entry is complete.
     Finish,
     /// Both at once: an entry without content.
@@ -122,14 +142,19 @@ impl Refusal {
                 Code::WrongNamespace,
                 url,
                 format!(
-                    "the root element is in the namespace {}, not {SITEMAP}",
-                    quote(&found)
+                    "the root element is in the namespace {}, not {SITEMAP}{}",
+                    quote(&found),
+                    near_miss(&found, SITEMAP)
                 ),
             ),
             Refusal::RsNamespace(found) => Problem::new(
                 Code::WrongRsNamespace,
                 url,
-                format!("md and ln are in the namespace {}, not {RS}", quote(&found)),
+                format!(
+                    "`md` and `ln` are in {}, not {RS}{}",
+                    quote_namespace(&found),
+                    near_miss(&found, RS)
+                ),
             ),
             Refusal::Root(found) if found.eq_ignore_ascii_case("html") => Problem::new(
                 Code::NotXml,
@@ -162,11 +187,42 @@ impl Refusal {
     }
 }
 
+fn quote_namespace(found: &str) -> String {
+    match found {
+        "" => "no namespace".to_owned(),
+        found => format!("the namespace {}", quote(found)),
+    }
+}
+
+/// What is wrong with a namespace that looks right: it is a name, and one character makes it another.
+fn near_miss(found: &str, right: &str) -> &'static str {
+    let bare = |uri: &str| {
+        let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+        let rest = rest.strip_prefix("www.").unwrap_or(rest);
+        rest.trim_end_matches(['/', '#']).to_ascii_lowercase()
+    };
+    if right == RS && (found == SITEMAP || found.is_empty()) {
+        " (write rs:md and rs:ln, and declare xmlns:rs)"
+    } else if found.trim() == right {
+        " (there is white space around it)"
+    } else if found == right.replacen("http:", "https:", 1) {
+        " (it is a name and not a link: http, even if the site has https)"
+    } else if found == "http://www.openarchives.org/rs/" {
+        " (so it was called in drafts before ResourceSync 1.0)"
+    } else if found.trim_end_matches('/') == right.trim_end_matches('/') {
+        " (look at the slash at its end)"
+    } else if bare(found) == bare(right) {
+        " (almost the same, but every character counts)"
+    } else {
+        ""
+    }
+}
+
 /// A fault of XML as a problem of the document.
 fn broken(fault: XmlFault, url: &Url) -> Problem {
     let code = match &fault {
-        XmlFault::Empty | XmlFault::NotXml => Code::NotXml,
-        XmlFault::CutOff(_) | XmlFault::Io(_) => Code::CutOff,
+        XmlFault::Empty | XmlFault::NotXml | XmlFault::WebPage => Code::NotXml,
+        XmlFault::CutOff(_) | XmlFault::CutOffOutside | XmlFault::Io(_) => Code::CutOff,
         XmlFault::BareAmpersand => Code::BareAmpersand,
         XmlFault::UnknownEntity(_) | XmlFault::Doctype => Code::Doctype,
         XmlFault::UnknownPrefix(_) => Code::UnknownPrefix,
@@ -189,6 +245,13 @@ struct Draft {
     bad_span: Option<(&'static str, String)>,
     leap_second: bool,
     prefixed_change: bool,
+    /// Written as in a draft of ResourceSync.
+    old_capability: Option<String>,
+    /// A `loc` or `md` that is in no namespace, or another.
+    foreign_loc: bool,
+    foreign_metadata: bool,
+    /// A `sitemap` in a list or a `url` in an index.
+    wrong_element: bool,
     lastmod: String,
 }
 
@@ -199,6 +262,8 @@ impl Draft {
         (self.locs, self.metadata, self.conflict) = (0, 0, None);
         (self.bad_change, self.bad_datetime, self.bad_span) = (None, None, None);
         (self.leap_second, self.prefixed_change) = (false, false);
+        (self.foreign_loc, self.foreign_metadata) = (false, false);
+        self.old_capability = None;
     }
 }
 
@@ -210,11 +275,9 @@ enum Collecting {
     Lastmod,
 }
 
+/// Walks through the document and collects what it says.
 struct Parser<'a> {
-    url: &'a Url,
-    rules: ReadingRules,
-    problems: &'a mut Problems,
-    each: &'a mut dyn FnMut(&Entry),
+    judge: Judge<'a>,
     depth: usize,
     in_entry: bool,
     collecting: Collecting,
@@ -225,6 +288,14 @@ struct Parser<'a> {
     has_capability: bool,
     old_modified: bool,
     foreign_metadata: Option<String>,
+}
+
+/// Decides what becomes of an entry. Apart from [`Parser`], so that the draft of an entry can stay where it is.
+struct Judge<'a> {
+    url: &'a Url,
+    rules: ReadingRules,
+    problems: &'a mut Problems,
+    each: &'a mut dyn FnMut(&Entry),
     last: Option<Moment>,
     ascents: usize,
     descents: usize,
@@ -239,10 +310,16 @@ impl<'a> Parser<'a> {
         each: &'a mut dyn FnMut(&Entry),
     ) -> Self {
         Parser {
-            url,
-            rules,
-            problems,
-            each,
+            judge: Judge {
+                url,
+                rules,
+                problems,
+                each,
+                last: None,
+                ascents: 0,
+                descents: 0,
+                reading: Reading::default(),
+            },
             depth: 0,
             in_entry: false,
             collecting: Collecting::Nothing,
@@ -252,10 +329,6 @@ impl<'a> Parser<'a> {
             has_capability: false,
             old_modified: false,
             foreign_metadata: None,
-            last: None,
-            ascents: 0,
-            descents: 0,
-            reading: Reading::default(),
         }
     }
 
@@ -267,13 +340,15 @@ impl<'a> Parser<'a> {
         let sitemap = tag.namespace() == SITEMAP;
         let rs = !sitemap && tag.namespace() == RS;
         match (depth, tag.name()) {
-            (1, name) => return self.open_root(tag.namespace(), name, tag.is_empty()),
+            (1, name) => return self.open_root(tag.namespace(), name),
             (2, "url" | "sitemap") if sitemap => {
                 self.entries += 1;
                 if self.entries > MAX_ENTRIES {
                     return Err(Refusal::TooManyEntries);
                 }
                 self.draft.clear();
+                self.draft.wrong_element =
+                    (tag.name() == "sitemap") != self.judge.reading.document.is_index;
                 self.in_entry = true;
                 return Ok(if tag.is_empty() {
                     Need::LineAndFinish
@@ -281,13 +356,10 @@ impl<'a> Parser<'a> {
                     Need::Line
                 });
             }
-            (2, "md") if rs => self.root_metadata(tag)?,
+            (2, "md") if rs => return self.root_metadata(tag),
             (2, "ln") if rs => {
-                if self.reading.document.links.len() < MAX_LINKS
-                    && let Some(link) = read_link(tag, self.url, self.problems)
-                {
-                    self.reading.document.links.push(link);
-                }
+                let links = &mut self.judge.reading.document.links;
+                return Ok(keep_link(links, tag, self.judge.url, self.judge.problems));
             }
             (3, "loc") if sitemap && self.in_entry => {
                 self.draft.locs = self.draft.locs.saturating_add(1);
@@ -303,12 +375,31 @@ impl<'a> Parser<'a> {
             }
             (3, "md") if rs && self.in_entry => self.entry_metadata(tag),
             (3, "ln") if rs && self.in_entry => {
-                if self.draft.entry.details.links.len() < MAX_LINKS
-                    && let Some(link) = read_link(tag, self.url, self.problems)
-                {
-                    self.draft.entry.details.links.push(link);
-                }
+                let links = &mut self.draft.entry.details.links;
+                return Ok(keep_link(links, tag, self.judge.url, self.judge.problems));
             }
+            // What has the right name in the wrong namespace is passed over like any extension, but not in silence.
+            (2, "url" | "sitemap") => {
+                self.judge.reading.ignored += 1;
+                if !self
+                    .judge
+                    .problems
+                    .count_again(Code::EntryNamespace, self.judge.url.as_str())
+                {
+                    let message = format!(
+                        "an entry is in {}, unlike the root element",
+                        quote_namespace(tag.namespace())
+                    );
+                    self.judge.problems.add(Problem::new(
+                        Code::EntryNamespace,
+                        self.judge.url,
+                        message,
+                    ));
+                }
+                return Ok(Need::Place);
+            }
+            (3, "loc") if self.in_entry => self.draft.foreign_loc = true,
+            (3, "md") if self.in_entry => self.draft.foreign_metadata = true,
             (2, "md" | "ln") if self.foreign_metadata.is_none() => {
                 self.foreign_metadata = Some(tag.namespace().to_owned());
             }
@@ -317,7 +408,7 @@ impl<'a> Parser<'a> {
         Ok(Need::Nothing)
     }
 
-    fn open_root(&mut self, namespace: &str, name: &str, empty: bool) -> Result<Need, Refusal> {
+    fn open_root(&mut self, namespace: &str, name: &str) -> Result<Need, Refusal> {
         if name.eq_ignore_ascii_case("html") {
             return Err(Refusal::Root(name.to_owned()));
         }
@@ -329,8 +420,8 @@ impl<'a> Parser<'a> {
         if namespace != SITEMAP {
             return Err(Refusal::Namespace(namespace.to_owned()));
         }
-        self.reading.document.is_index = is_index;
-        Ok(if empty { Need::Nothing } else { Need::Line })
+        self.judge.reading.document.is_index = is_index;
+        Ok(Need::Line)
     }
 
     /// Notes the line of the element that was just opened.
@@ -338,7 +429,7 @@ impl<'a> Parser<'a> {
         if self.in_entry {
             self.draft.entry.line = line;
         } else {
-            self.reading.line = line;
+            self.judge.reading.line = line;
         }
     }
 
@@ -362,13 +453,21 @@ impl<'a> Parser<'a> {
             Collecting::Loc => &mut self.draft.entry.loc,
             Collecting::Lastmod => &mut self.draft.lastmod,
         };
-        if target.len() + text.len() <= MAX_TEXT_BYTES {
-            target.push_str(text);
+        let text = match target.is_empty() {
+            true => text.trim_start(),
+            false => text,
+        };
+        // What is cut here is still too long to be an address, which is what has to be found out.
+        let mut end = text.len().min(MAX_TEXT_BYTES - target.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
         }
+        target.push_str(&text[..end]);
     }
 
-    fn root_metadata(&mut self, tag: &Tag<'_>) -> Result<(), Refusal> {
-        let document = &mut self.reading.document;
+    fn root_metadata(&mut self, tag: &Tag<'_>) -> Result<Need, Refusal> {
+        let document = &mut self.judge.reading.document;
+        let mut need = Need::Nothing;
         let mut capability = None;
         for (name, value) in tag.plain_attributes() {
             let target = match name {
@@ -389,14 +488,16 @@ impl<'a> Parser<'a> {
             match read_moment(value) {
                 Ok((moment, _)) => *target = Some(moment),
                 Err(error) => {
-                    let message = format!("{name} is {}: {error}", quote(value));
-                    self.problems
-                        .add(Problem::new(Code::BadSpan, self.url, message));
+                    let message = format!("`{name}` is {}: {error}", quote(value));
+                    self.judge
+                        .problems
+                        .add(Problem::new(Code::BadSpan, self.judge.url, message));
+                    need = Need::Place;
                 }
             }
         }
         let Some(text) = capability else {
-            return Ok(());
+            return Ok(need);
         };
         let (capability, old) = Capability::parse(text);
         if self.has_capability && capability != document.capability {
@@ -411,12 +512,14 @@ impl<'a> Parser<'a> {
                 quote(text),
                 capability.as_str()
             );
-            self.problems
-                .add(Problem::new(Code::OldCapability, self.url, message));
+            self.judge
+                .problems
+                .add(Problem::new(Code::OldCapability, self.judge.url, message));
+            need = Need::Place;
         }
         document.capability = capability;
         self.has_capability = true;
-        Ok(())
+        Ok(need)
     }
 
     fn entry_metadata(&mut self, tag: &Tag<'_>) {
@@ -436,7 +539,13 @@ impl<'a> Parser<'a> {
                     }
                     Err(error) => set(&mut draft.bad_datetime, (value.to_owned(), error)),
                 },
-                "capability" => set(&mut entry.capability, Capability::parse(value.trim()).0),
+                "capability" => {
+                    let (capability, old) = Capability::parse(value.trim());
+                    if old {
+                        draft.old_capability = Some(value.to_owned());
+                    }
+                    set(&mut entry.capability, capability)
+                }
                 "length" => value
                     .trim()
                     .parse()
@@ -460,12 +569,12 @@ impl<'a> Parser<'a> {
                 _ => false,
             };
             if conflict {
-                draft.conflict = Some(match name {
-                    "change" => "change",
-                    "datetime" => "datetime",
-                    _ => "its attributes",
-                });
+                let names = ENTRY_ATTRIBUTES.iter().copied();
+                draft.conflict = names.into_iter().find(|&known| known == name);
             }
+        }
+        if entry.change.is_some() && draft.bad_change.is_some() {
+            draft.conflict = Some("change");
         }
         if entry.change.is_none() {
             draft.prefixed_change |= tag
@@ -479,50 +588,62 @@ impl<'a> Parser<'a> {
         self.in_entry = false;
         self.collecting = Collecting::Nothing;
         if self.has_capability {
-            let mut draft = std::mem::take(&mut self.draft);
-            self.take(&mut draft);
-            self.draft = draft;
+            self.take_waiting();
+            self.judge.take(&mut self.draft);
         } else {
             self.waiting.push(std::mem::take(&mut self.draft));
         }
     }
 
+    /// Takes the entries that came too early, before any that came later.
+    fn take_waiting(&mut self) {
+        for mut draft in std::mem::take(&mut self.waiting) {
+            self.judge.take(&mut draft);
+        }
+    }
+
     fn finish(mut self) -> Result<Reading, Problem> {
         if !self.has_capability {
-            let line = self.reading.line.max(1);
+            let line = self.judge.reading.line.max(1);
             let problem = match self.foreign_metadata.take() {
-                Some(namespace) => Refusal::RsNamespace(namespace).problem(self.url),
+                Some(namespace) => Refusal::RsNamespace(namespace).problem(self.judge.url),
                 None => Problem::new(
                     Code::NoCapability,
-                    self.url,
-                    "the document does not say what it is: it has no rs:md with a capability",
+                    self.judge.url,
+                    "the document does not say what it is (an ordinary sitemap?): it has no rs:md with a capability",
                 ),
             };
             return Err(problem.at(line));
         }
-        for mut draft in std::mem::take(&mut self.waiting) {
-            self.take(&mut draft);
-        }
-        let document = &mut self.reading.document;
+        self.take_waiting();
+        let document = &mut self.judge.reading.document;
         if let (Some(from), Some(until)) = (document.from, document.until)
-            && until.is_surely_before(&from)
+            && until.comes_before(&from)
         {
-            let message = format!("until ({until}) is earlier than from ({from})");
-            let problem = Problem::new(Code::UntilBeforeFrom, self.url, message);
-            self.problems.add(problem.at(self.reading.line.max(1)));
+            let message = format!("`until` ({until}) is earlier than `from` ({from})");
+            let problem = Problem::new(Code::UntilBeforeFrom, self.judge.url, message);
+            self.judge
+                .problems
+                .add(problem.at(self.judge.reading.line.max(1)));
             (document.from, document.until) = (None, None);
         }
         if self.old_modified && document.from.is_none() && document.at.is_none() {
             let message =
                 "the root has modified, as before ResourceSync 1.0, and neither from nor at";
-            self.problems.add(
-                Problem::new(Code::OldModified, self.url, message).at(self.reading.line.max(1)),
+            self.judge.problems.add(
+                Problem::new(Code::OldModified, self.judge.url, message).at(self
+                    .judge
+                    .reading
+                    .line
+                    .max(1)),
             );
         }
-        self.reading.newest_first = self.descents > 0 && self.descents >= self.ascents;
-        Ok(self.reading)
+        self.judge.reading.newest_first = self.judge.descents > self.judge.ascents;
+        Ok(self.judge.reading)
     }
+}
 
+impl Judge<'_> {
     /// Decides what an entry is, now that the kind of the document is known.
     fn take(&mut self, draft: &mut Draft) {
         if !self.take_address(draft) || !self.take_metadata(draft) {
@@ -534,7 +655,9 @@ impl<'a> Parser<'a> {
             && match document.capability {
                 // A list of lists that calls itself a list: the entries lead to documents, not to pages.
                 Capability::ChangeList => {
-                    !(draft.entry.capability.is_some() && draft.entry.change.is_none())
+                    draft.entry.capability != Some(Capability::ChangeList)
+                        || draft.entry.change.is_some()
+                        || draft.bad_change.is_some()
                 }
                 Capability::ResourceList => true,
                 _ => false,
@@ -554,13 +677,18 @@ impl<'a> Parser<'a> {
     fn take_address(&mut self, draft: &mut Draft) -> bool {
         let line = draft.entry.line;
         trim(&mut draft.entry.loc);
-        if draft.entry.loc.is_empty() {
-            return self.ignore(Code::NoLoc, line, || "an entry has no loc".to_owned());
-        }
         if draft.locs > 1 {
             return self.ignore(Code::SeveralLocs, line, || {
                 "an entry has more than one loc".to_owned()
             });
+        }
+        if draft.entry.loc.is_empty() {
+            let message = match (draft.locs, draft.foreign_loc) {
+                (0, true) => "the loc of an entry is not in the namespace of the root element",
+                (0, false) => "an entry has no loc",
+                _ => "the loc of an entry is empty",
+            };
+            return self.ignore(Code::NoLoc, line, || message.to_owned());
         }
         match address::resolve(&mut draft.entry.loc, self.url) {
             Ok(false) => true,
@@ -591,7 +719,7 @@ impl<'a> Parser<'a> {
             let loc = &draft.entry.loc;
             return self.ignore(Code::ConflictingMetadata, line, || {
                 format!(
-                    "the entry for {} has several rs:md that disagree on {attribute}",
+                    "the entry for {} has several rs:md that do not agree on {attribute}",
                     quote(loc)
                 )
             });
@@ -601,9 +729,41 @@ impl<'a> Parser<'a> {
                 "an entry has several rs:md; they were read as one".to_owned()
             });
         }
+        if draft.wrong_element {
+            let is_index = self.reading.document.is_index;
+            self.note(Code::WrongEntryElement, line, || match is_index {
+                true => "a <sitemapindex> has a <url> among its entries".to_owned(),
+                false => "a <urlset> has a <sitemap> among its entries".to_owned(),
+            });
+        }
+        if let Some(value) = &draft.old_capability {
+            let today = draft
+                .entry
+                .capability
+                .as_ref()
+                .map_or("", Capability::as_str);
+            self.note(Code::OldCapability, line, || {
+                format!(
+                    "the capability of an entry is written {}; today it is {today}",
+                    quote(value)
+                )
+            });
+        }
+        if let (Some(from), Some(until)) = (draft.entry.from, draft.entry.until)
+            && until.comes_before(&from)
+        {
+            let loc = &draft.entry.loc;
+            self.note(Code::UntilBeforeFrom, line, || {
+                format!(
+                    "`until` ({until}) is earlier than `from` ({from}) in the entry for {}",
+                    quote(loc)
+                )
+            });
+            (draft.entry.from, draft.entry.until) = (None, None);
+        }
         if let Some((name, value)) = &draft.bad_span {
             self.note(Code::BadSpan, line, || {
-                format!("{name} is {}, which is not a W3C datetime", quote(value))
+                format!("`{name}` is {}, which is not a W3C datetime", quote(value))
             });
         }
         true
@@ -615,15 +775,20 @@ impl<'a> Parser<'a> {
         let line = entry.line;
         let loc = &entry.loc;
         if draft.metadata == 0 {
-            return self.ignore(Code::NoMetadata, line, || {
-                format!("the entry for {} has no rs:md", quote(loc))
+            let foreign = draft.foreign_metadata;
+            return self.ignore(Code::NoMetadata, line, || match foreign {
+                true => format!(
+                    "the entry for {} has an md that is not in the namespace {RS}",
+                    quote(loc)
+                ),
+                false => format!("the entry for {} has no rs:md", quote(loc)),
             });
         }
         let Some(kind) = entry.change else {
             return match &draft.bad_change {
                 Some(value) => self.ignore(Code::UnknownChange, line, || {
                     format!(
-                        "change is {}; it must be created, updated or deleted",
+                        "`change` is {}; it must be created, updated or deleted, in small letters",
                         quote(value)
                     )
                 }),
@@ -640,7 +805,7 @@ impl<'a> Parser<'a> {
         };
         if let Some((value, error)) = &draft.bad_datetime {
             return self.ignore_with(Code::BadDatetime, line, || {
-                let message = format!("datetime is {}: {error}", quote(value));
+                let message = format!("`datetime` is {}: {error}", quote(value));
                 (
                     message,
                     repaired(value)
@@ -660,8 +825,10 @@ impl<'a> Parser<'a> {
             (None, lastmod) => {
                 return self.ignore_with(Code::NoDatetime, line, || {
                     let instead = match (lastmod, entry.at) {
-                        (Some(_), _) => " (it has lastmod, which tells something else)",
-                        (None, Some(_)) => " (it has at, which belongs in Resource Lists)",
+                        (Some(_), _) => {
+                            " (lastmod tells when the page was modified, not when the change was made)"
+                        }
+                        (None, Some(_)) => " (at belongs in Resource Lists, not here)",
                         (None, None) => "",
                     };
                     let message = format!(
@@ -702,9 +869,9 @@ impl<'a> Parser<'a> {
 
     fn check_order(&mut self, datetime: Moment, line: u32) {
         if let Some(last) = self.last {
-            if datetime.start() > last.start() {
+            if last.comes_before(&datetime) {
                 self.ascents += 1;
-            } else if datetime.start() < last.start() {
+            } else if datetime.comes_before(&last) {
                 self.descents += 1;
                 self.note(Code::NotOldestFirst, line, || {
                     format!("a change of {datetime} comes after one of {last}")
@@ -787,6 +954,7 @@ fn read_moment(text: &str) -> Result<(Moment, bool), MomentError> {
 fn repaired(text: &str) -> Option<Moment> {
     let mut text = text.trim().to_uppercase().replacen(' ', "T", 1);
     if let Some(sign) = text.len().checked_sub(5)
+        && text.is_ascii()
         && matches!(text.as_bytes().get(sign), Some(b'+' | b'-'))
         && sign > 10
     {
@@ -797,8 +965,18 @@ fn repaired(text: &str) -> Option<Moment> {
         .ok()
 }
 
-/// A link, if it leads anywhere.
-fn read_link(tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> Option<Link> {
+/// Adds a link to those of a document or an entry, as long as there are not too many.
+fn keep_link(links: &mut Vec<Link>, tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> Need {
+    if links.len() == MAX_LINKS {
+        return Need::Nothing;
+    }
+    let (link, need) = read_link(tag, base, problems);
+    links.extend(link);
+    need
+}
+
+/// A link, if it leads anywhere, and whether something is wrong with it.
+fn read_link(tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> (Option<Link>, Need) {
     let mut link = Link::new("", "");
     for (name, value) in tag.plain_attributes() {
         let value = value.trim();
@@ -807,7 +985,7 @@ fn read_link(tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> Option<Link>
             "rel" if value.contains(':') => link.rel = value.to_owned(),
             "rel" => link.rel = value.to_ascii_lowercase(),
             "href" => link.href = value.to_owned(),
-            "pri" => link.pri = value.parse().ok(),
+            "pri" => link.pri = value.parse().ok().filter(|pri| (1..=999_999).contains(pri)),
             "modified" => link.modified = read_moment(value).ok().map(|(moment, _)| moment),
             "length" => link.length = value.parse().ok(),
             "type" => link.media_type = Some(value.to_owned()),
@@ -819,25 +997,24 @@ fn read_link(tag: &Tag<'_>, base: &Url, problems: &mut Problems) -> Option<Link>
     if link.rel.is_empty() || link.href.is_empty() {
         let message = "an rs:ln needs both rel and href";
         problems.add(Problem::new(Code::BadLink, base, message));
-        return None;
+        return (None, Need::Place);
     }
     let text = link.href.clone();
     match address::resolve(&mut link.href, base) {
-        Ok(relative) => {
-            if relative {
-                let message = format!(
-                    "the link {} is relative; it was read as {}",
-                    quote(&text),
-                    quote(&link.href)
-                );
-                problems.add(Problem::new(Code::RelativeLoc, base, message));
-            }
-            Some(link)
+        Ok(false) => (Some(link), Need::Nothing),
+        Ok(true) => {
+            let message = format!(
+                "the link {} is relative; it was read as {}",
+                quote(&text),
+                quote(&link.href)
+            );
+            problems.add(Problem::new(Code::RelativeLoc, base, message));
+            (Some(link), Need::Place)
         }
         Err(error) => {
             let message = format!("the link {} cannot be used: {error}", quote(&text));
             problems.add(Problem::new(Code::BadLink, base, message));
-            None
+            (None, Need::Place)
         }
     }
 }

@@ -7,6 +7,7 @@ use url::Url;
 use super::document::{Capability, Document};
 use super::read::Reading;
 use crate::problem::{Code, Problem, Problems};
+use crate::text::quote;
 
 /// Checks everything that can be said of a document on its own.
 pub fn check(reading: &Reading, url: &Url, problems: &mut Problems) {
@@ -31,11 +32,12 @@ pub fn check_up(reading: &Reading, url: &Url, parents: &[&Url], problems: &mut P
     let Some(parent) = parents.first() else {
         return;
     };
-    let snippet = format!("<rs:ln rel=\"up\" href=\"{parent}\"/>");
+    let href = quick_xml::escape::escape(parent.as_str());
+    let snippet = format!("<rs:ln rel=\"up\" href=\"{href}\"/>");
     let line = reading.line.max(1);
     match up(&reading.document) {
         None => {
-            let message = format!("the {} has no up link", reading.document.title());
+            let message = format!("the {} has no `up` link", reading.document.title());
             problems.add(
                 Problem::new(Code::NoUp, url, message)
                     .at(line)
@@ -47,8 +49,11 @@ pub fn check_up(reading: &Reading, url: &Url, parents: &[&Url], problems: &mut P
                 .iter()
                 .any(|parent| same_address(up, parent.as_str())) => {}
         Some(up) => {
-            let message =
-                format!("up leads to {up}, but {parent} is the document that lists this one");
+            let message = format!(
+                "`up` leads to {}, but {} is the document that lists this one",
+                quote(up),
+                quote(parent.as_str())
+            );
             problems.add(
                 Problem::new(Code::UpMismatch, url, message)
                     .at(line)
@@ -93,16 +98,16 @@ impl Rules<'_> {
                 None => {
                     let message = format!(
                         "the entry for {} has no capability; it was taken for a Capability List",
-                        entry.loc
+                        quote(&entry.loc)
                     );
                     self.add(Code::EntryWithoutCapability, entry.line, message);
                 }
                 Some(Capability::CapabilityList) => {}
                 Some(other) => {
                     let message = format!(
-                        "{} is listed as a {}, not as a Capability List",
-                        entry.loc,
-                        other.title()
+                        "{} is listed as {}, not as a Capability List",
+                        quote(&entry.loc),
+                        quote(other.title())
                     );
                     self.add(Code::UnexpectedEntry, entry.line, message);
                     continue;
@@ -112,14 +117,14 @@ impl Rules<'_> {
             if entry.link("describes").is_none() {
                 let message = format!(
                     "the entry for {} does not say which collection it describes",
-                    entry.loc
+                    quote(&entry.loc)
                 );
                 self.add(Code::NoDescribesInDescription, entry.line, message);
             }
             if entry.link("describedby").is_none() {
                 let message = format!(
                     "the entry for {} has no link to information about the collection",
-                    entry.loc
+                    quote(&entry.loc)
                 );
                 self.add(Code::NoDescribedby, entry.line, message);
             }
@@ -149,7 +154,7 @@ impl Rules<'_> {
         {
             let message = format!(
                 "the entry for {} does not say what it leads to; it was passed over",
-                entry.loc
+                quote(&entry.loc)
             );
             self.problems.add(
                 Problem::new(Code::EntryWithoutCapability, self.url, message)
@@ -180,7 +185,7 @@ impl Rules<'_> {
         let document = self.document;
         self.old_up();
         if document.from.is_none() {
-            let message = format!("the {} has no usable from", document.title());
+            let message = format!("the {} has no usable `from`", document.title());
             self.add(Code::NoFrom, self.line, message);
         }
         if !document.is_index {
@@ -195,13 +200,13 @@ impl Rules<'_> {
         for entry in document.entries.iter().filter(|entry| entry.from.is_none()) {
             let message = format!(
                 "the entry for {} does not say which time it covers",
-                entry.loc
+                quote(&entry.loc)
             );
             self.add(Code::IndexEntryWithoutFrom, entry.line, message);
         }
         for pair in document.entries.windows(2) {
             if let (Some(before), Some(after)) = (pair[0].from, pair[1].from)
-                && after.is_surely_before(&before)
+                && after.comes_before(&before)
             {
                 let message = format!("a list from {after} comes after one from {before}");
                 self.add(Code::NotOldestFirst, pair[1].line, message);
@@ -222,7 +227,7 @@ impl Rules<'_> {
     fn old_up(&mut self) {
         if self.document.link("up").is_none() && self.document.link("resourcesync").is_some() {
             let message =
-                "the link upwards is called resourcesync, as before ResourceSync 1.0".to_owned();
+                "the link upwards is called `resourcesync`, as before ResourceSync 1.0".to_owned();
             self.add(Code::OldUp, self.line, message);
         }
     }

@@ -97,7 +97,9 @@ impl Tag {
 
     fn text(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
-            let _ = write!(self.text, " {name}=\"{}\"", escape(value));
+            // White space as it is would come back as spaces from other readers.
+            let value = escape(value).replace('\n', "&#10;").replace('\t', "&#9;");
+            let _ = write!(self.text, " {name}=\"{value}\"");
             self.has_attributes = true;
         }
     }

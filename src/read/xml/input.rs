@@ -4,7 +4,7 @@
 //! the bytes arrive, refuses every character that XML 1.0 forbids, and knows the line it is at. Nothing is replaced or
 //! skipped: a byte that does not fit refuses the document, because a guess would become somebody's feed.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use memchr::{memchr_iter, memmem};
@@ -35,25 +35,23 @@ pub enum InputError {
     EventTooLong,
 }
 
-/// A [`BufRead`] over checked UTF-8.
+/// The document as checked text: a window that moves forward, and that always holds the whole of one event.
 pub(super) struct Input<R> {
     source: R,
-    /// Set once the first bytes have been seen; `None` for UTF-8, which is checked but not copied again.
+    /// `None` for UTF-8, which only has to be checked.
     decoder: Option<Decoder>,
     started: bool,
-    source_ended: bool,
-    /// Bytes as they came, when they must be transcoded.
+    ended: bool,
+    /// Bytes as they came, of which `raw_length` are waiting to become text.
     raw: Vec<u8>,
-    /// UTF-8: `..end` is checked, `end..filled` is the beginning of a character that is not here yet.
-    buffer: Vec<u8>,
+    raw_length: usize,
+    text: String,
+    /// Where in `text` the current event begins, and where it ends as far as it is known.
+    start: usize,
     position: usize,
-    end: usize,
-    filled: usize,
-    /// Line ends before `counted`, which is a position in `buffer`.
+    /// Line ends before `counted`, which is a place in `text`.
     lines: u32,
     counted: usize,
-    /// Bytes handed out since the last event began.
-    event_bytes: usize,
     failure: Option<InputError>,
 }
 
@@ -63,28 +61,38 @@ impl<R: Read> Input<R> {
             source,
             decoder: None,
             started: false,
-            source_ended: false,
+            ended: false,
             raw: Vec::new(),
-            buffer: Vec::new(),
+            raw_length: 0,
+            text: String::new(),
+            start: 0,
             position: 0,
-            end: 0,
-            filled: 0,
             lines: 0,
             counted: 0,
-            event_bytes: 0,
             failure: None,
         }
     }
 
-    /// The line, counted from 1, of the next byte to be handed out.
-    pub(super) fn line(&mut self) -> u32 {
-        self.count_lines_to(self.position);
-        self.lines.saturating_add(1)
+    /// Begins an event behind the one before, and gives the text from there on, as far as it is here.
+    pub(super) fn begin(&mut self) -> &str {
+        self.start = self.position;
+        &self.text[self.start..]
     }
 
-    /// Starts the count that bounds the length of a single event.
-    pub(super) fn begin_event(&mut self) {
-        self.event_bytes = 0;
+    /// Ends the event that was begun.
+    pub(super) fn end(&mut self, length: usize) {
+        self.position = self.start + length;
+    }
+
+    /// The text of the event.
+    pub(super) fn event(&self) -> &str {
+        &self.text[self.start..self.position]
+    }
+
+    /// The line, counted from 1, on which the event begins, or of the failure.
+    pub(super) fn line(&mut self) -> u32 {
+        self.count_lines();
+        self.lines.saturating_add(1)
     }
 
     /// What [`Input`] itself found wrong, if it was not the source that failed.
@@ -99,13 +107,12 @@ impl<R: Read> Input<R> {
             .map(|decoder| decoder.encoding().name())
     }
 
-    fn count_lines_to(&mut self, position: usize) {
-        if position > self.counted {
-            let lines = memchr_iter(b'\n', &self.buffer[self.counted..position]).count();
-            self.lines = self
-                .lines
-                .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
-            self.counted = position;
+    fn count_lines(&mut self) {
+        if self.start > self.counted {
+            let passed = &self.text.as_bytes()[self.counted..self.start];
+            let lines = u32::try_from(memchr_iter(b'\n', passed).count()).unwrap_or(u32::MAX);
+            self.lines = self.lines.saturating_add(lines);
+            self.counted = self.start;
         }
     }
 
@@ -114,143 +121,108 @@ impl<R: Read> Input<R> {
         io::Error::new(io::ErrorKind::InvalidData, failure)
     }
 
-    /// Fails, with [`Input::line`] telling where; nothing after `position` is handed out.
-    fn fail_at(&mut self, position: usize, failure: InputError) -> io::Error {
-        (self.position, self.end) = (position, position);
+    /// Fails at the end of the text, so that [`Input::line`] tells where.
+    fn fail_here(&mut self, failure: InputError) -> io::Error {
+        (self.start, self.position) = (self.text.len(), self.text.len());
         self.fail(failure)
     }
 
-    fn refill(&mut self) -> io::Result<()> {
+    /// Gets more text for an event that does not end in what is here. Says whether there is any.
+    pub(super) fn more(&mut self) -> io::Result<bool> {
         if let Some(failure) = self.failure.clone() {
             return Err(self.fail(failure));
         }
+        self.count_lines();
+        self.text.drain(..self.start);
+        (self.start, self.position, self.counted) = (0, 0, 0);
+        let before = self.text.len();
+        if before > super::MAX_EVENT_BYTES {
+            return Err(self.fail(InputError::EventTooLong));
+        }
         if !self.started {
-            self.start()?;
-            if self.end > 0 {
-                return Ok(());
-            }
+            self.begin_source()?;
         }
-        self.count_lines_to(self.end);
-        self.buffer.copy_within(self.end..self.filled, 0);
-        self.filled -= self.end;
-        (self.position, self.end, self.counted) = (0, 0, 0);
-        while self.end == 0 && !self.source_ended {
-            if self.decoder.is_some() {
-                self.transcode()?;
-            } else {
-                let read = read_some(&mut self.source, &mut self.buffer[self.filled..])?;
-                self.source_ended = read == 0;
-                self.filled += read;
-                self.accept_utf8()?;
-            }
+        // The event will be looked at from its beginning again: twice the text each time keeps the cost linear, however
+        // small the pieces are in which it arrives.
+        let enough = (2 * before).min(super::MAX_EVENT_BYTES);
+        while self.text.len() <= enough && !self.ended {
+            self.fill()?;
         }
-        Ok(())
+        Ok(self.text.len() > before)
     }
 
     /// Reads the first bytes and decides on the encoding.
-    fn start(&mut self) -> io::Result<()> {
+    fn begin_source(&mut self) -> io::Result<()> {
         self.started = true;
-        let mut head = vec![0; CHUNK];
-        let mut length = 0;
-        while length < DECLARATION && !self.source_ended {
-            let read = read_some(&mut self.source, &mut head[length..])?;
-            self.source_ended = read == 0;
-            length += read;
+        self.raw = vec![0; CHUNK];
+        let mut last = false;
+        while self.raw_length < DECLARATION && !last {
+            last = self.read()? == 0;
         }
-        let (encoding, mark) = match encoding_of(&head[..length]) {
+        let (encoding, mark) = match encoding_of(&self.raw[..self.raw_length]) {
             Ok(found) => found,
             Err(failure) => return Err(self.fail(failure)),
         };
-        self.buffer = vec![0; CHUNK];
-        if encoding == UTF_8 {
-            self.buffer[..length - mark].copy_from_slice(&head[mark..length]);
-            self.filled = length - mark;
-            self.accept_utf8()
-        } else {
+        if encoding != UTF_8 {
             self.decoder = Some(encoding.new_decoder_without_bom_handling());
-            head.truncate(length);
-            head.drain(..mark);
-            self.raw = head;
-            self.source_ended = false;
-            Ok(())
         }
+        self.drop_raw(mark);
+        self.accept(false)
     }
 
-    /// Moves `end` behind the last whole character.
-    fn accept_utf8(&mut self) -> io::Result<()> {
-        let text = &self.buffer[..self.filled];
-        let whole = match std::str::from_utf8(text) {
-            Ok(_) => self.filled,
-            Err(error) if error.error_len().is_none() && !self.source_ended => error.valid_up_to(),
-            Err(error) => {
-                let good = error.valid_up_to();
-                return Err(self.fail_at(good, InputError::NotEncoded(UTF_8.name())));
+    /// Turns the next bytes of the source into text.
+    fn fill(&mut self) -> io::Result<()> {
+        self.ended = self.read()? == 0;
+        self.accept(self.ended)
+    }
+
+    fn read(&mut self) -> io::Result<usize> {
+        let read = read_some(&mut self.source, &mut self.raw[self.raw_length..])?;
+        self.raw_length += read;
+        Ok(read)
+    }
+
+    fn drop_raw(&mut self, length: usize) {
+        self.raw.copy_within(length..self.raw_length, 0);
+        self.raw_length -= length;
+    }
+
+    /// Adds what is waiting in `raw` to the text, up to the first byte that does not fit.
+    fn accept(&mut self, last: bool) -> io::Result<()> {
+        let raw = &self.raw[..self.raw_length];
+        let before = self.text.len();
+        let (used, encoding) = match &mut self.decoder {
+            None => match std::str::from_utf8(raw) {
+                Ok(text) => {
+                    self.text.push_str(text);
+                    (raw.len(), None)
+                }
+                Err(error) => {
+                    let good = error.valid_up_to();
+                    self.text
+                        .push_str(std::str::from_utf8(&raw[..good]).unwrap_or_default());
+                    let whole = error.error_len().is_none() && !last;
+                    (good, (!whole).then_some(UTF_8))
+                }
+            },
+            Some(decoder) => {
+                let most = decoder.max_utf8_buffer_length_without_replacement(raw.len());
+                self.text.reserve(most.unwrap_or(4 * CHUNK));
+                let (result, used) =
+                    decoder.decode_to_string_without_replacement(raw, &mut self.text, last);
+                let malformed = matches!(result, DecoderResult::Malformed(..));
+                (used, malformed.then(|| decoder.encoding()))
             }
         };
-        self.accept(whole)
-    }
-
-    fn accept(&mut self, end: usize) -> io::Result<()> {
-        if let Some((position, character)) = illegal_character(&self.buffer[..end]) {
-            return Err(self.fail_at(position, InputError::IllegalCharacter(character)));
+        self.drop_raw(used);
+        if let Some((place, character)) = illegal_character(&self.text.as_bytes()[before..]) {
+            self.text.truncate(before + place);
+            return Err(self.fail_here(InputError::IllegalCharacter(character)));
         }
-        self.end = end;
-        Ok(())
-    }
-
-    /// Decodes what is in `raw`, reading more when it is used up.
-    fn transcode(&mut self) -> io::Result<()> {
-        let mut last = false;
-        if self.raw.is_empty() {
-            self.raw.resize(CHUNK / 4, 0);
-            let read = read_some(&mut self.source, &mut self.raw)?;
-            self.raw.truncate(read);
-            last = read == 0;
+        match encoding {
+            Some(encoding) => Err(self.fail_here(InputError::NotEncoded(encoding.name()))),
+            None => Ok(()),
         }
-        let Some(decoder) = self.decoder.as_mut() else {
-            return Ok(());
-        };
-        let (result, used, written) =
-            decoder.decode_to_utf8_without_replacement(&self.raw, &mut self.buffer[..], last);
-        self.raw.drain(..used);
-        match result {
-            DecoderResult::Malformed(..) => {
-                let name = decoder.encoding().name();
-                Err(self.fail_at(written, InputError::NotEncoded(name)))
-            }
-            result => {
-                self.source_ended = last && matches!(result, DecoderResult::InputEmpty);
-                self.filled = written;
-                self.accept(written)
-            }
-        }
-    }
-}
-
-impl<R: Read> BufRead for Input<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.position == self.end {
-            if self.event_bytes > super::MAX_EVENT_BYTES {
-                return Err(self.fail(InputError::EventTooLong));
-            }
-            self.refill()?;
-            self.event_bytes += self.end;
-        }
-        Ok(&self.buffer[self.position..self.end])
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.position = (self.position + amount).min(self.end);
-    }
-}
-
-impl<R: Read> Read for Input<R> {
-    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let amount = available.len().min(target.len());
-        target[..amount].copy_from_slice(&available[..amount]);
-        self.consume(amount);
-        Ok(amount)
     }
 }
 
@@ -333,13 +305,22 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<String, InputError> {
         let mut input = Input::new(bytes);
+        read_all(&mut input).map_err(|_| {
+            let failure = input.failure().cloned();
+            failure.expect("only the input itself fails here")
+        })
+    }
+
+    fn read_all(input: &mut Input<impl Read>) -> io::Result<String> {
         let mut text = String::new();
-        match input.read_to_string(&mut text) {
-            Ok(_) => Ok(text),
-            Err(_) => Err(input
-                .failure()
-                .cloned()
-                .expect("only the input itself fails here")),
+        loop {
+            let length = input.begin().len();
+            input.end(length);
+            text.push_str(input.event());
+            input.begin();
+            if !input.more()? {
+                return Ok(text);
+            }
         }
     }
 
@@ -434,24 +415,34 @@ mod tests {
     #[test]
     fn characters_may_be_cut_anywhere_by_the_network() {
         let text = format!("<a>{}</a>", "ü𝔘€\n".repeat(20_000));
-        let mut read = String::new();
-        Input::new(Drip(text.as_bytes()))
-            .read_to_string(&mut read)
-            .unwrap();
-        assert_eq!(read, text);
-        read.clear();
-        Input::new(Drip(&utf16(&format!("\u{FEFF}{text}"), false)))
-            .read_to_string(&mut read)
-            .unwrap();
-        assert_eq!(read, text);
+        let mut input = Input::new(Drip(text.as_bytes()));
+        assert_eq!(read_all(&mut input).unwrap(), text);
+        let wide = utf16(&format!("\u{FEFF}{text}"), false);
+        assert_eq!(read_all(&mut Input::new(Drip(&wide))).unwrap(), text);
     }
 
     #[test]
     fn lines_are_counted_across_chunks() {
         let text = "x\n".repeat(CHUNK);
         let mut input = Input::new(text.as_bytes());
-        let mut target = vec![0; 2 * (CHUNK - 5)];
-        input.read_exact(&mut target).unwrap();
-        assert_eq!(input.line(), (CHUNK - 5) as u32 + 1);
+        let passed = CHUNK - 5;
+        while input.begin().len() < 2 * passed {
+            assert!(input.more().unwrap());
+        }
+        input.end(2 * passed);
+        input.begin();
+        assert_eq!(input.line(), passed as u32 + 1);
+    }
+
+    #[test]
+    fn an_event_that_arrives_byte_by_byte_is_not_looked_at_for_every_byte() {
+        let text = "x".repeat(CHUNK);
+        let mut input = Input::new(Drip(text.as_bytes()));
+        let mut looks = 0;
+        while input.begin().len() < CHUNK {
+            assert!(input.more().unwrap());
+            looks += 1;
+        }
+        assert!(looks < 20, "{looks}");
     }
 }

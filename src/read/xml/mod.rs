@@ -1,26 +1,24 @@
 //! XML from strangers: events with their namespaces, or a refusal.
 //!
-//! quick-xml splits the bytes; this module adds what it leaves to its callers: exactly one root element that is closed,
-//! no DOCTYPE, no entities but the five, no illegal characters, prefixes resolved, and limits on everything that a
-//! document could make grow. A document that ends too early is an error here, never a short success.
+//! Exactly one root element that is closed, no DOCTYPE, no entities but the five, no illegal characters, prefixes
+//! resolved, and limits on everything that a document could make grow. A document that ends too early is an error here,
+//! never a short success.
 //!
-//! Namespaces are resolved by a small stack instead of quick-xml's `NsReader`: a tag without `xmlns` costs one short
-//! search, which makes a Change List of 50,000 entries half again as fast to read.
+//! Made for one way of reading: forward, once, while the bytes arrive. Every byte is checked once and copied once, and
+//! events lend from that copy, which is why a Change List of 50,000 entries is read faster than a loop around quick-xml
+//! collects it; quick-xml copies what it streams, and checks it again. The fuzzer holds the two against each other.
 
+mod attributes;
 mod input;
+mod split;
 pub mod tree;
 
-use std::borrow::Cow;
 use std::io::{self, Read};
 
-use memchr::memmem;
-use quick_xml::errors::{Error as QuickError, IllFormedError, SyntaxError};
-use quick_xml::events::attributes::Attributes;
-use quick_xml::events::{BytesStart, Event};
-use quick_xml::reader::Reader;
-
+use self::attributes::Attribute;
 use self::input::Input;
 pub use self::input::InputError;
+use self::split::Kind;
 use crate::text::is_legal;
 
 /// Real documents are three deep, metadata perhaps ten.
@@ -59,6 +57,12 @@ pub enum XmlFault {
     /// The end came before the root element was closed.
     #[error("the document is cut off: it ends before <{0}> is closed")]
     CutOff(String),
+    /// The end came in the middle of something before or after the root element.
+    #[error("the document is cut off in the middle of a tag or comment")]
+    CutOffOutside,
+    /// HTML, which announces itself with a DOCTYPE of its own.
+    #[error("this is a web page, not an XML document")]
+    WebPage,
     /// An ampersand that begins no reference.
     #[error("an ampersand (&) is written as it is; in XML it must be written &amp;")]
     BareAmpersand,
@@ -108,16 +112,11 @@ pub enum Item<'a> {
 pub struct Tag<'a> {
     namespace: &'a str,
     name: &'a str,
-    attributes: Vec<RawAttribute<'a>>,
+    /// What is between `<` and `>`, in which the attributes have their places.
+    text: &'a str,
+    attributes: &'a [Attribute],
     namespaces: &'a Namespaces,
     empty: bool,
-}
-
-#[derive(Debug)]
-struct RawAttribute<'a> {
-    prefix: Option<&'a str>,
-    name: &'a str,
-    value: Cow<'a, str>,
 }
 
 impl<'a> Tag<'a> {
@@ -137,28 +136,38 @@ impl<'a> Tag<'a> {
     }
 
     /// The attributes without a prefix, which is what ResourceSync defines.
-    pub fn plain_attributes(&self) -> impl Iterator<Item = (&'a str, &str)> {
-        let plain = self
-            .attributes
-            .iter()
-            .filter(|attribute| attribute.prefix.is_none());
-        plain.map(|attribute| (attribute.name, attribute.value.as_ref()))
+    pub fn plain_attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let text = self.text;
+        let plain = self.attributes.iter().filter(move |attribute| {
+            attribute.prefix(text).is_none() && !is_declaration(attribute.key(text))
+        });
+        plain.map(move |attribute| (attribute.name(text), attribute.value(text)))
     }
 
     /// All attributes as (namespace, name, value), without the namespace declarations.
-    pub fn attributes(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        self.attributes.iter().map(|attribute| {
+    pub fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
+        let (text, namespaces) = (self.text, self.namespaces);
+        let others = self
+            .attributes
+            .iter()
+            .filter(move |attribute| !is_declaration(attribute.key(text)));
+        others.map(move |attribute| {
             // Every prefix was looked up when the tag was read.
-            let namespace = attribute
-                .prefix
-                .and_then(|prefix| self.namespaces.find(prefix));
+            let prefix = attribute.prefix(text);
+            let namespace = prefix.and_then(|prefix| namespaces.find(prefix));
             (
                 namespace.unwrap_or_default(),
-                attribute.name,
-                attribute.value.as_ref(),
+                attribute.name(text),
+                attribute.value(text),
             )
         })
     }
+}
+
+/// Whether an attribute declares a namespace.
+fn is_declaration(key: &str) -> bool {
+    key.strip_prefix("xmlns")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
 /// The namespace declarations in force.
@@ -188,6 +197,40 @@ impl Namespaces {
         bound.map(|binding| binding.uri.as_str())
     }
 
+    /// Takes the declarations of a tag, and then makes sure that the prefixes of its other attributes are known.
+    fn declare(
+        &mut self,
+        tag: &str,
+        attributes: &[Attribute],
+        depth: usize,
+    ) -> Result<(), XmlFault> {
+        for attribute in attributes {
+            let key = attribute.key(tag);
+            if !is_declaration(key) {
+                continue;
+            }
+            if self.bindings.len() == MAX_NAMESPACES {
+                return Err(XmlFault::TooMuch(format!(
+                    "more than {MAX_NAMESPACES} namespaces are declared"
+                )));
+            }
+            self.bindings.push(Binding {
+                prefix: key.strip_prefix("xmlns:").unwrap_or_default().to_owned(),
+                uri: attribute.value(tag).to_owned(),
+                depth,
+            });
+        }
+        for attribute in attributes {
+            if let Some(prefix) = attribute.prefix(tag)
+                && !is_declaration(attribute.key(tag))
+                && self.find(prefix).is_none()
+            {
+                return Err(XmlFault::UnknownPrefix(prefix.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
     fn leave(&mut self, depth: usize) {
         while self
             .bindings
@@ -201,36 +244,74 @@ impl Namespaces {
 
 /// Reads a document event by event.
 pub struct XmlReader<R> {
-    reader: Reader<Input<R>>,
-    buffer: Vec<u8>,
+    input: Input<R>,
+    attributes: Vec<Attribute>,
     namespaces: Namespaces,
-    depth: usize,
+    open: OpenElements,
     root: Root,
     /// An element closed by its own tag: its declarations end with the next event.
     leave_empty: bool,
+    skip_text: bool,
     character: [u8; 4],
 }
 
 /// Where in the document the reader is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Root {
     Ahead,
-    Open(String),
+    Open,
     Closed,
+}
+
+/// The names of the elements that are open, one behind the other in one text.
+#[derive(Default)]
+struct OpenElements {
+    names: String,
+    starts: Vec<usize>,
+}
+
+impl OpenElements {
+    fn depth(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn root(&self) -> String {
+        let end = self.starts.get(1).copied().unwrap_or(self.names.len());
+        self.names[..end].to_owned()
+    }
+
+    fn push(&mut self, name: &str) {
+        self.starts.push(self.names.len());
+        self.names.push_str(name);
+    }
+
+    /// Closes the innermost element, which must have this name.
+    fn pop(&mut self, name: &str) -> Result<(), XmlFault> {
+        let Some(start) = self.starts.pop() else {
+            return Err(XmlFault::Malformed(format!("</{name}> closes nothing")));
+        };
+        let expected = &self.names[start..];
+        if name != expected {
+            return Err(XmlFault::Malformed(format!(
+                "</{name}> comes before <{expected}> is closed"
+            )));
+        }
+        self.names.truncate(start);
+        Ok(())
+    }
 }
 
 impl<R: Read> XmlReader<R> {
     /// A reader over bytes in any encoding that [`Input`] knows.
     pub fn new(source: R) -> Self {
-        let mut reader = Reader::from_reader(Input::new(source));
-        reader.config_mut().check_comments = true;
         XmlReader {
-            reader,
-            buffer: Vec::new(),
+            input: Input::new(source),
+            attributes: Vec::new(),
             namespaces: Namespaces::default(),
-            depth: 0,
+            open: OpenElements::default(),
             root: Root::Ahead,
             leave_empty: false,
+            skip_text: false,
             character: [0; 4],
         }
     }
@@ -239,15 +320,19 @@ impl<R: Read> XmlReader<R> {
     ///
     /// Asked for rather than given with every event, because counting is not free.
     pub fn line(&mut self) -> u32 {
-        let inside = memchr::memchr_iter(b'\n', &self.buffer).count();
-        let line = self.reader.get_mut().line();
-        line.saturating_sub(u32::try_from(inside).unwrap_or(0))
-            .max(1)
+        self.input.line()
+    }
+
+    /// From now on leaves out text, or no longer: between the elements of a list there is a lot of it, all spaces.
+    ///
+    /// References and CDATA are given all the same.
+    pub fn skip_text(&mut self, skip: bool) {
+        self.skip_text = skip;
     }
 
     /// The encoding of the document, if it is not UTF-8.
     pub fn foreign_encoding(&self) -> Option<&'static str> {
-        self.reader.get_ref().foreign_encoding()
+        self.input.foreign_encoding()
     }
 
     /// The next event. After an error nothing more is to be had.
@@ -255,236 +340,146 @@ impl<R: Read> XmlReader<R> {
     pub fn next(&mut self) -> Result<Item<'_>, XmlFault> {
         if self.leave_empty {
             self.leave_empty = false;
-            self.namespaces.leave(self.depth);
+            self.namespaces.leave(self.open.depth());
         }
-        self.buffer.clear();
-        self.reader.get_mut().begin_event();
-        let event = match self.reader.read_event_into(&mut self.buffer) {
-            Ok(event) => Seen::from(event),
-            Err(error) => return Err(refusal(error, self.reader.get_ref(), &self.root)),
+        let Some(kind) = self.piece()? else {
+            return match self.root {
+                Root::Ahead => Err(XmlFault::Empty),
+                Root::Open => Err(XmlFault::CutOff(self.open.root())),
+                Root::Closed => Ok(Item::End),
+            };
         };
-        match event {
-            Seen::Open { .. } if self.root == Root::Closed => Err(XmlFault::AfterTheEnd),
-            Seen::Open {
-                length,
-                name_length,
-                empty,
-            } => {
-                let depth = self.depth + 1;
-                if depth > MAX_DEPTH {
-                    return Err(XmlFault::TooMuch(format!(
-                        "elements are nested more than {MAX_DEPTH} deep"
-                    )));
-                }
-                let content = slice(&self.buffer, 1, length)?;
-                if self.root == Root::Ahead {
-                    self.root = match empty {
-                        true => Root::Closed,
-                        false => Root::Open(content[..name_length].to_owned()),
-                    };
-                }
-                if empty {
-                    self.leave_empty = true;
-                } else {
-                    self.depth = depth;
-                }
-                open(content, name_length, empty, depth, &mut self.namespaces)
+        let inside = self.open.depth() > 0;
+        match kind {
+            Kind::Text if inside => Ok(Item::Text(self.input.event())),
+            Kind::Text if self.input.event().trim_ascii().is_empty() => Ok(Item::Skipped),
+            Kind::CData if inside => {
+                Ok(Item::Text(between(self.input.event(), "<![CDATA[", "]]>")))
             }
-            Seen::Close => {
-                // quick-xml has checked that the names match and that there is something to close.
-                self.depth -= 1;
-                self.namespaces.leave(self.depth);
-                if self.depth == 0 {
+            Kind::Reference if inside => {
+                let character = resolve(between(self.input.event(), "&", ";"))?;
+                Ok(Item::Text(character.encode_utf8(&mut self.character)))
+            }
+            Kind::Text | Kind::CData | Kind::Reference => match self.root {
+                Root::Closed => Err(XmlFault::AfterTheEnd),
+                _ => Err(XmlFault::NotXml),
+            },
+            Kind::Open => self.open(false),
+            Kind::Empty => self.open(true),
+            Kind::Close => {
+                let name = between(self.input.event(), "</", ">").trim_ascii_end();
+                self.open.pop(name)?;
+                self.namespaces.leave(self.open.depth());
+                if self.open.depth() == 0 {
                     self.root = Root::Closed;
                 }
                 Ok(Item::Close)
             }
-            Seen::Text { start, length } if self.depth > 0 => {
-                Ok(Item::Text(slice(&self.buffer, start, length)?))
-            }
-            Seen::Text { start: 0, length }
-                if slice(&self.buffer, 0, length)?.trim_ascii().is_empty() =>
-            {
-                Ok(Item::Skipped)
-            }
-            Seen::Reference(character) if self.depth > 0 => match character {
-                Ok(character) => Ok(Item::Text(character.encode_utf8(&mut self.character))),
-                Err(what) => Err(what),
-            },
-            Seen::Text { .. } | Seen::Reference(_) => match self.root {
-                Root::Closed => Err(XmlFault::AfterTheEnd),
-                _ => Err(XmlFault::NotXml),
-            },
-            Seen::Doctype => Err(XmlFault::Doctype),
-            Seen::Other => Ok(Item::Skipped),
-            Seen::End => match &self.root {
-                Root::Ahead => Err(XmlFault::Empty),
-                Root::Open(name) => Err(XmlFault::CutOff(name.clone())),
-                Root::Closed => Ok(Item::End),
-            },
+            Kind::Other => Ok(Item::Skipped),
         }
     }
-}
 
-/// An event without the text that it borrows: that text is still in the buffer.
-enum Seen {
-    Open {
-        length: usize,
-        name_length: usize,
-        empty: bool,
-    },
-    Close,
-    Text {
-        start: usize,
-        length: usize,
-    },
-    Reference(Result<char, XmlFault>),
-    Doctype,
-    Other,
-    End,
-}
-
-impl From<Event<'_>> for Seen {
-    fn from(event: Event<'_>) -> Self {
-        let open = |tag: &BytesStart<'_>, empty| Seen::Open {
-            length: tag.len(),
-            name_length: tag.name().as_ref().len(),
-            empty,
-        };
-        match event {
-            Event::Start(tag) => open(&tag, false),
-            Event::Empty(tag) => open(&tag, true),
-            Event::End(_) => Seen::Close,
-            Event::Text(text) => Seen::Text {
-                start: 0,
-                length: text.len(),
-            },
-            Event::CData(text) => Seen::Text {
-                start: "<![CDATA[".len(),
-                length: text.len(),
-            },
-            Event::GeneralRef(reference) => Seen::Reference(resolve(&reference)),
-            Event::DocType(_) => Seen::Doctype,
-            Event::Comment(_) | Event::PI(_) | Event::Decl(_) => Seen::Other,
-            Event::Eof => Seen::End,
-        }
-    }
-}
-
-/// The part of the buffer that an event spoke of.
-///
-/// quick-xml lends its text only for as long as its event lives; the buffer holds the same bytes for longer.
-fn slice(buffer: &[u8], start: usize, length: usize) -> Result<&str, XmlFault> {
-    let text = buffer.get(start..start + length);
-    text.and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .ok_or_else(|| XmlFault::Malformed("a part of the document cannot be read".into()))
-}
-
-/// Turns a start tag into an [`Item`], declaring the namespaces that it brings.
-fn open<'a>(
-    content: &'a str,
-    name_length: usize,
-    empty: bool,
-    depth: usize,
-    namespaces: &'a mut Namespaces,
-) -> Result<Item<'a>, XmlFault> {
-    let (name, rest) = content.split_at(name_length);
-    let mut attributes = Vec::new();
-    if !rest.trim_ascii().is_empty() {
-        let declares = memmem::find(rest.as_bytes(), b"xmlns").is_some();
-        let mut tag = Attributes::new(content, name.len());
-        for (count, attribute) in tag.with_checks(true).enumerate() {
-            let attribute = match attribute {
-                Ok(attribute) => attribute,
-                Err(error) => return Err(XmlFault::Malformed(format!("in <{name}>: {error}"))),
-            };
-            if count == MAX_ATTRIBUTES {
-                return Err(XmlFault::TooMuch(format!(
-                    "<{name}> has more than {MAX_ATTRIBUTES} attributes"
-                )));
-            }
-            let key = attribute.key.into_inner();
-            let value = value(attribute.value)?;
-            if declares && (key == "xmlns" || key.starts_with("xmlns:")) {
-                if namespaces.bindings.len() == MAX_NAMESPACES {
-                    return Err(XmlFault::TooMuch(format!(
-                        "more than {MAX_NAMESPACES} namespaces are declared"
-                    )));
+    /// Finds the next piece of the document, which then is the input's event; `None` at the end.
+    fn piece(&mut self) -> Result<Option<Kind>, XmlFault> {
+        loop {
+            let text = self.input.begin();
+            if let Some((kind, length)) = split::piece(text)? {
+                self.input.end(length);
+                if kind == Kind::Text && self.skip_text && self.open.depth() > 0 {
+                    continue;
                 }
-                let prefix = key.strip_prefix("xmlns:").unwrap_or_default().to_owned();
-                namespaces.bindings.push(Binding {
-                    prefix,
-                    uri: value.into_owned(),
-                    depth,
-                });
-                continue;
+                return Ok(Some(kind));
             }
-            let (prefix, name) = match key.split_once(':') {
-                Some((prefix, name)) => (Some(prefix), name),
-                None => (None, key),
+            match self.input.more() {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => {
+                    return Err(match self.input.failure() {
+                        Some(failure) => XmlFault::Input(failure.clone()),
+                        None => XmlFault::Io(error),
+                    });
+                }
+            }
+            let text = self.input.begin();
+            return match text.as_bytes().first() {
+                None => Ok(None),
+                Some(b'&') => Err(XmlFault::BareAmpersand),
+                Some(b'<') => Err(match self.root {
+                    Root::Open => XmlFault::CutOff(self.open.root()),
+                    Root::Ahead | Root::Closed => XmlFault::CutOffOutside,
+                }),
+                Some(_) => {
+                    let length = text.len();
+                    self.input.end(length);
+                    Ok(Some(Kind::Text))
+                }
             };
-            attributes.push(RawAttribute {
-                prefix,
-                name,
-                value,
-            });
         }
     }
-    let namespaces: &'a Namespaces = namespaces;
-    for prefix in attributes.iter().filter_map(|attribute| attribute.prefix) {
-        if namespaces.find(prefix).is_none() {
-            return Err(XmlFault::UnknownPrefix(prefix.to_owned()));
+
+    /// Turns a start tag into an [`Item`], declaring the namespaces that it brings.
+    fn open(&mut self, empty: bool) -> Result<Item<'_>, XmlFault> {
+        if self.root == Root::Closed {
+            return Err(XmlFault::AfterTheEnd);
         }
+        let depth = self.open.depth() + 1;
+        if depth > MAX_DEPTH {
+            return Err(XmlFault::TooMuch(format!(
+                "elements are nested more than {MAX_DEPTH} deep"
+            )));
+        }
+        let text = between(self.input.event(), "<", if empty { "/>" } else { ">" });
+        let space = text.bytes().position(|byte| byte.is_ascii_whitespace());
+        let name = &text[..space.unwrap_or(text.len())];
+        if name.is_empty() {
+            return Err(XmlFault::Malformed("a tag has no name".into()));
+        }
+        self.attributes.clear();
+        if space.is_some() {
+            attributes::split(text, name.len(), &mut self.attributes)?;
+            self.namespaces.declare(text, &self.attributes, depth)?;
+        }
+        if empty {
+            self.leave_empty = true;
+        } else {
+            self.open.push(name);
+        }
+        if self.root == Root::Ahead {
+            self.root = if empty { Root::Closed } else { Root::Open };
+        }
+        let (prefix, name) = match name.bytes().position(|byte| byte == b':') {
+            Some(colon) => (&name[..colon], &name[colon + 1..]),
+            None => ("", name),
+        };
+        let namespace = match self.namespaces.find(prefix) {
+            Some(namespace) => namespace,
+            None if prefix.is_empty() => "",
+            None => return Err(XmlFault::UnknownPrefix(prefix.to_owned())),
+        };
+        Ok(Item::Open(Tag {
+            namespace,
+            name,
+            text,
+            attributes: &self.attributes,
+            namespaces: &self.namespaces,
+            empty,
+        }))
     }
-    let (prefix, name) = name.split_once(':').unwrap_or(("", name));
-    let namespace = match namespaces.find(prefix) {
-        Some(namespace) => namespace,
-        None if prefix.is_empty() => "",
-        None => return Err(XmlFault::UnknownPrefix(prefix.to_owned())),
-    };
-    Ok(Item::Open(Tag {
-        namespace,
-        name,
-        attributes,
-        namespaces,
-        empty,
-    }))
 }
 
-/// An attribute's value with its references resolved.
-fn value(raw: Cow<'_, str>) -> Result<Cow<'_, str>, XmlFault> {
-    if raw.len() > MAX_ATTRIBUTE_BYTES {
-        return Err(XmlFault::TooMuch(format!(
-            "an attribute is longer than {MAX_ATTRIBUTE_BYTES} bytes"
-        )));
-    }
-    if memchr::memchr(b'<', raw.as_bytes()).is_some() {
-        return Err(XmlFault::Malformed(
-            "an attribute contains <; write &lt;".into(),
-        ));
-    }
-    if memchr::memchr(b'&', raw.as_bytes()).is_none() {
-        return Ok(raw);
-    }
-    let mut resolved = String::with_capacity(raw.len());
-    let mut pieces = raw.split('&');
-    resolved.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        let (reference, text) = piece.split_once(';').ok_or(XmlFault::BareAmpersand)?;
-        resolved.push(resolve(reference)?);
-        resolved.push_str(text);
-    }
-    Ok(Cow::Owned(resolved))
+/// A piece of markup without its delimiters, by which it was found.
+fn between<'a>(event: &'a str, before: &str, after: &str) -> &'a str {
+    &event[before.len()..event.len() - after.len()]
 }
 
 /// The character that a reference (without `&` and `;`) stands for.
 fn resolve(reference: &str) -> Result<char, XmlFault> {
-    let numeric = reference
-        .strip_prefix('#')
-        .map(|number| match number.strip_prefix('x') {
-            Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
-            None => number.parse::<u32>(),
-        });
+    // Rust's numbers may have a sign; XML's may not.
+    let unsigned = reference.strip_prefix('#').filter(|n| !n.contains('+'));
+    let numeric = unsigned.map(|number| match number.strip_prefix('x') {
+        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16),
+        None => number.parse::<u32>(),
+    });
     let character = match (reference, numeric) {
         ("amp", _) => '&',
         ("lt", _) => '<',
@@ -505,27 +500,6 @@ fn is_name(reference: &str) -> bool {
     !reference.is_empty()
         && reference.len() <= 64
         && reference.chars().all(|c| c.is_alphanumeric() || c == '_')
-}
-
-/// What quick-xml found wrong, in the words of this module.
-fn refusal<R: Read>(error: QuickError, input: &Input<R>, root: &Root) -> XmlFault {
-    if let Some(failure) = input.failure() {
-        return XmlFault::Input(failure.clone());
-    }
-    let name = match root {
-        Root::Open(name) => name.clone(),
-        Root::Ahead | Root::Closed => "the document".to_owned(),
-    };
-    match error {
-        QuickError::Io(error) => XmlFault::Io(io::Error::new(error.kind(), error.to_string())),
-        QuickError::IllFormed(IllFormedError::UnclosedReference) => XmlFault::BareAmpersand,
-        QuickError::Syntax(SyntaxError::InvalidBangMarkup) => {
-            XmlFault::Malformed(error.to_string())
-        }
-        // All other errors of syntax are things that the end of the input cut short.
-        QuickError::Syntax(_) => XmlFault::CutOff(name),
-        error => XmlFault::Malformed(error.to_string()),
-    }
 }
 
 #[cfg(test)]
@@ -614,11 +588,20 @@ mod tests {
             ("<a>&nbsp;</a>", "UnknownEntity"),
             ("<a b='&nbsp;'/>", "UnknownEntity"),
             ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "Doctype"),
-            ("<!DOCTYPE html><html/>", "Doctype"),
+            ("<!DOCTYPE html><html/>", "WebPage"),
+            ("<!doctype HTML><p>not found", "WebPage"),
+            ("<!DOCTYPE urlset SYSTEM 'x'><urlset/>", "Doctype"),
+            ("<?xml version='1.0'", "CutOffOutside"),
+            ("<a>&#+65;</a>", "BareAmpersand"),
+            ("<a/><!-- and", "CutOffOutside"),
             ("<rs:a/>", "UnknownPrefix"),
             ("<a rs:b='c'/>", "UnknownPrefix"),
             ("<a b='1' b='2'/>", "Malformed"),
             ("<a b=1/>", "Malformed"),
+            ("<a ='1'/>", "Malformed"),
+            ("<>x</>", "Malformed"),
+            ("< a></ a>", "Malformed"),
+            ("<?><a/>?>", "Malformed"),
             ("<a b='<'/>", "Malformed"),
             ("<a>&#1;</a>", "IllegalCharacter"),
             ("<a>&#xD800;</a>", "IllegalCharacter"),

@@ -1,0 +1,74 @@
+//! The table of what was measured and what it had to be.
+
+use crate::Failure;
+
+/// How often something is measured before a missed limit counts.
+const ATTEMPTS: usize = 3;
+
+/// What a number has to be.
+pub enum Limit {
+    AtLeast(f64),
+    AtMost(f64),
+    Between(f64, f64),
+}
+
+impl Limit {
+    fn is_kept(&self, number: f64) -> bool {
+        match *self {
+            Limit::AtLeast(least) => number >= least,
+            Limit::AtMost(most) => number <= most,
+            Limit::Between(least, most) => (least..=most).contains(&number),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Limit::AtLeast(least) => format!(">= {least}"),
+            Limit::AtMost(most) => format!("<= {most}"),
+            Limit::Between(least, most) => format!("{least} to {most}"),
+        }
+    }
+}
+
+/// Prints a row as soon as it is known.
+pub struct Table {
+    all_kept: bool,
+}
+
+impl Table {
+    /// Prints the head.
+    pub fn new() -> Table {
+        println!("{:58} | {:>8} | {:>10} | ok", "what", "ratio", "limit");
+        println!("{:-<58}-|-{:-<8}-|-{:-<10}-|---", "", "", "");
+        Table { all_kept: true }
+    }
+
+    /// Measures until the limit is kept, or often enough to say that it is not.
+    pub fn row(
+        &mut self,
+        what: &str,
+        limit: Limit,
+        mut measure: impl FnMut() -> Result<f64, Failure>,
+    ) -> Result<(), Failure> {
+        let mut number = measure()?;
+        for _ in 1..ATTEMPTS {
+            if limit.is_kept(number) {
+                break;
+            }
+            number = measure()?;
+        }
+        let kept = limit.is_kept(number);
+        self.all_kept &= kept;
+        let verdict = if kept { "yes" } else { "NO" };
+        println!(
+            "{what:58} | {number:8.2} | {:>10} | {verdict}",
+            limit.text()
+        );
+        Ok(())
+    }
+
+    /// Whether no limit was missed.
+    pub fn all_kept(&self) -> bool {
+        self.all_kept
+    }
+}

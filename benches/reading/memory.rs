@@ -1,0 +1,44 @@
+//! The memory that reading takes, seen from a process that does nothing else.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::Failure;
+use crate::document::{change_list, read_known};
+
+/// The argument that makes this program the child.
+pub const CHILD: &str = "--memory-of";
+
+/// How far reading the file raises the highest amount of memory that was ever in use, in MB.
+pub fn megabytes(file: &Path) -> Result<f64, Failure> {
+    let child = Command::new(std::env::current_exe()?)
+        .arg(CHILD)
+        .arg(file)
+        .output()?;
+    let numbers: Result<Vec<f64>, _> = std::str::from_utf8(&child.stdout)?
+        .split_whitespace()
+        .map(str::parse)
+        .collect();
+    match numbers?[..] {
+        [idle, peak] => Ok((peak - idle) / 1024.0),
+        _ => Err("the child that measures its memory failed".into()),
+    }
+}
+
+/// The child: reads a short document, then the file while it comes from the disk, and tells both peaks in kB.
+pub fn tell(file: &Path) -> Result<(), Failure> {
+    read_known(&change_list(1)?[..])?;
+    let idle = peak()?;
+    read_known(File::open(file)?)?;
+    writeln!(std::io::stdout(), "{idle} {}", peak()?)?;
+    Ok(())
+}
+
+fn peak() -> Result<u64, Failure> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.ok_or("no VmHWM in /proc/self/status")?.parse()?)
+}

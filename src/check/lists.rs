@@ -1,0 +1,398 @@
+//! The Change Lists of one collection: which are read, and what they tell together.
+//!
+//! Lists overlap, close, rotate and vanish. What must be read is decided by what is remembered of them; what they tell
+//! is put together so that every change comes out as often as the list that tells it most often.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use url::Url;
+
+use crate::change::Change;
+use crate::fetch::FetchError;
+use crate::load::{Keep, LoadError, Loaded, Loader, expect};
+use crate::memory::{ChangeKey, CollectionMemory, Known, ListMemory};
+use crate::moment::Moment;
+use crate::problem::{Code, Problem};
+use crate::read::resourcesync::{Capability, Entry, rules};
+use crate::site::same_site;
+
+/// Clocks differ a little; a change is in the future only beyond this.
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
+/// From this size on, a single Change List should be split.
+const LARGE_CHANGE_LIST: usize = 1_000;
+
+/// What the lists of a collection told.
+#[derive(Default)]
+pub(super) struct Told {
+    /// The lists that were read, or are known to be as they were.
+    pub(super) urls: Vec<Url>,
+    /// What to remember of the lists.
+    pub(super) lists: Vec<ListMemory>,
+    /// Whether nothing was left unread that should have been read.
+    pub(super) is_complete: bool,
+    /// The changes, oldest first.
+    pub(super) changes: Vec<Change>,
+}
+
+impl Told {
+    /// How far back the lists reach, as far as they say.
+    pub(super) fn horizon(&self) -> Option<Moment> {
+        self.lists.iter().filter_map(|list| list.from).min()
+    }
+
+    /// The same, but only if every list says so: then it can be told that something is missing.
+    pub(super) fn covers_from(&self) -> Option<Moment> {
+        let froms: Option<Vec<Moment>> = self.lists.iter().map(|list| list.from).collect();
+        froms.and_then(|froms| froms.into_iter().min())
+    }
+}
+
+/// Reads the lists of one collection.
+pub(super) struct Lists<'a, 'b> {
+    loader: &'a mut Loader<'b>,
+    memory: Option<&'b CollectionMemory>,
+    keep: Keep,
+    now: DateTime<Utc>,
+    /// The collection.
+    home: Url,
+    /// The addresses of the Capability List.
+    parents: Vec<Url>,
+    told: Told,
+    /// The changes of each list, with its place in the index.
+    groups: Vec<(usize, Vec<Change>)>,
+    /// How often each change was told by the list that told it most often.
+    times: Known,
+}
+
+impl<'a, 'b> Lists<'a, 'b> {
+    pub(super) fn new(
+        loader: &'a mut Loader<'b>,
+        memory: Option<&'b CollectionMemory>,
+        since: Option<Moment>,
+        now: DateTime<Utc>,
+        home: &Url,
+        parents: Vec<Url>,
+    ) -> Self {
+        let known = memory
+            .map(|memory| memory.known.clone())
+            .unwrap_or_default();
+        let told = Told {
+            is_complete: true,
+            ..Told::default()
+        };
+        Lists {
+            loader,
+            memory,
+            keep: Keep { since, known },
+            now,
+            home: home.clone(),
+            parents,
+            told,
+            groups: Vec::new(),
+            times: Known::default(),
+        }
+    }
+
+    /// Reads a Change List or a Change List Index that `listed_in` names.
+    pub(super) async fn read(&mut self, url: &Url, listed_in: &Url) {
+        let list = match self.load(url, listed_in).await {
+            Ok(list) => list,
+            Err(problem) => return self.miss(problem),
+        };
+        self.check_up(&list);
+        let document = &list.reading.document;
+        // An index that is written as a list may tell changes of its own as well.
+        if !document.is_index && (document.entries.is_empty() || list.reading.handed_on > 0) {
+            self.take(&list, None, 0);
+            if document.entries.is_empty() && list.reading.handed_on > LARGE_CHANGE_LIST {
+                let message = format!(
+                    "the Change List has {} entries and is not part of an index",
+                    list.reading.handed_on
+                );
+                self.add(
+                    Problem::new(Code::LargeChangeList, &list.url, message)
+                        .at(list.reading.line.max(1)),
+                );
+            }
+        }
+        self.children(&list).await;
+    }
+
+    /// Reads what was left over from before, looks for what is missing, and puts everything together.
+    pub(super) async fn finish(mut self) -> Told {
+        self.read_what_vanished().await;
+        if self.is_something_missing() {
+            self.read_archives().await;
+        }
+        // A stable sort: where datetimes are equal, the order of the lists and their entries stands.
+        self.groups.sort_by_key(|(position, _)| *position);
+        self.told.changes = self
+            .groups
+            .into_iter()
+            .flat_map(|(_, group)| group)
+            .collect();
+        self.told
+            .changes
+            .sort_by_key(|change| change.datetime.start());
+        self.told
+    }
+
+    async fn load(&mut self, url: &Url, listed_in: &Url) -> Result<Arc<Loaded>, Problem> {
+        // Only for a list whose changes this very collection has taken may a server say that nothing is new.
+        let may_be_unchanged = self.remembered(url).is_some();
+        let loaded = self.loader.list(url, &self.keep, may_be_unchanged).await;
+        let loaded = loaded.map_err(|error| error.problem(url, listed_in))?;
+        expect(&loaded, &Capability::ChangeList)?;
+        Ok(loaded)
+    }
+
+    async fn children(&mut self, index: &Arc<Loaded>) {
+        let document = &index.reading.document;
+        let mut entries: Vec<(usize, &Entry)> = document.entries.iter().enumerate().collect();
+        if entries.len() > self.loader.documents_left() {
+            // Not all of them can be read this time: the oldest matter least.
+            entries.reverse();
+        }
+        for (position, entry) in entries {
+            let Ok(url) = Url::parse(&entry.loc) else {
+                continue;
+            };
+            if self.is_finished(&url, entry) {
+                self.told.lists.extend(self.remembered(&url).cloned());
+                continue;
+            }
+            if self.is_over(entry) {
+                continue;
+            }
+            let child = match self.load(&url, &index.url).await {
+                Ok(child) => child,
+                Err(problem) => {
+                    self.miss(problem);
+                    continue;
+                }
+            };
+            let inner = &child.reading.document;
+            if inner.is_index || !inner.entries.is_empty() {
+                let message = format!(
+                    "the index lists {}, which is an index itself; the lists in it were not read",
+                    child.url
+                );
+                self.add(
+                    Problem::new(Code::NestedIndex, &index.url, message).at(entry.line.max(1)),
+                );
+            }
+            if inner.is_index {
+                continue;
+            }
+            self.check_up(&child);
+            if document.is_index {
+                self.check_until(index, entry, &child);
+            }
+            self.take(&child, Some(entry), position);
+        }
+    }
+
+    /// Whether a list needs no reading any more: it was read to its end when it was closed, its index says of it what
+    /// it said then, and it was closed before the newest change that was processed.
+    fn is_finished(&self, url: &Url, entry: &Entry) -> bool {
+        let (Some(list), Some(memory)) = (self.remembered(url), self.memory) else {
+            return false;
+        };
+        let same =
+            (list.from, list.until, list.lastmod) == (entry.from, entry.until, entry.lastmod);
+        let over = match (entry.until, memory.last_processed) {
+            (Some(until), Some(last_processed)) => until.latest() < last_processed.start(),
+            _ => false,
+        };
+        list.is_finished && same && over
+    }
+
+    /// The proposal's short cut, for those who ask for changes since some time: a list that was closed before that
+    /// holds none.
+    fn is_over(&self, entry: &Entry) -> bool {
+        match (self.keep.since, entry.until) {
+            (Some(since), Some(until)) => until.latest() < since.earliest(),
+            _ => false,
+        }
+    }
+
+    fn remembered(&self, url: &Url) -> Option<&'b ListMemory> {
+        self.memory?.lists.iter().find(|list| list.url == *url)
+    }
+
+    /// A list that was still growing and is named no more may have grown once more before it was replaced.
+    async fn read_what_vanished(&mut self) {
+        let Some(memory) = self.memory else { return };
+        for list in memory.lists.iter().filter(|list| !list.is_finished) {
+            if self.told.lists.iter().any(|told| told.url == list.url) {
+                continue;
+            }
+            match self.loader.list(&list.url, &self.keep, true).await {
+                Ok(loaded) if loaded.reading.document.capability == Capability::ChangeList => {
+                    self.take_changes(&loaded, usize::MAX);
+                }
+                // It may come back; then nothing must have been forgotten.
+                Err(LoadError::Fetch(error)) if !is_not_there(&error) => {
+                    self.told.lists.push(list.clone())
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_something_missing(&self) -> bool {
+        match (self.memory, self.told.covers_from()) {
+            (Some(memory), Some(covers_from)) => memory.misses_before(covers_from),
+            _ => false,
+        }
+    }
+
+    /// The lists may say where older ones are kept.
+    async fn read_archives(&mut self) {
+        let mut places: Vec<Url> = Vec::new();
+        for url in self.told.urls.clone() {
+            let Ok(list) = self.loader.list(&url, &self.keep, true).await else {
+                continue;
+            };
+            for rel in ["index", "archives"] {
+                let link = list
+                    .reading
+                    .document
+                    .link(rel)
+                    .and_then(|href| Url::parse(href).ok());
+                places.extend(link.filter(|link| !places.contains(link)));
+            }
+        }
+        for place in places {
+            match self.loader.document(&place).await {
+                Ok(archive) if is_archive(&archive) => self.children(&archive).await,
+                Ok(_) => {}
+                Err(error) => self.miss(error.problem(&place, &self.home.clone())),
+            }
+        }
+    }
+
+    fn check_up(&mut self, list: &Loaded) {
+        let parents: Vec<&Url> = self.parents.iter().collect();
+        rules::check_up(
+            &list.reading,
+            &list.url,
+            &parents,
+            &mut self.loader.problems,
+        );
+    }
+
+    fn check_until(&mut self, index: &Loaded, entry: &Entry, child: &Loaded) {
+        let (here, there) = match (entry.until, child.reading.document.until) {
+            (Some(_), None) => ("closed", "has no `until`"),
+            (None, Some(_)) => ("open", "has one"),
+            _ => return,
+        };
+        let message = format!(
+            "the index calls {} {here} by its `until`, but that list {there}",
+            child.url
+        );
+        self.add(Problem::new(Code::IndexUntilMismatch, &index.url, message).at(entry.line.max(1)));
+    }
+
+    /// Takes a list with what its index says of it.
+    fn take(&mut self, list: &Arc<Loaded>, entry: Option<&Entry>, position: usize) {
+        if self.told.urls.contains(&list.url) {
+            return;
+        }
+        let document = &list.reading.document;
+        self.told.urls.push(list.url.clone());
+        self.told.lists.push(match entry {
+            Some(entry) => ListMemory {
+                url: list.asked.clone(),
+                from: entry.from.or(document.from),
+                until: entry.until,
+                lastmod: entry.lastmod,
+                is_finished: entry.until.is_some() && document.until.is_some(),
+            },
+            None => ListMemory {
+                url: list.asked.clone(),
+                from: document.from,
+                until: document.until,
+                lastmod: None,
+                is_finished: false,
+            },
+        });
+        self.take_changes(list, position);
+    }
+
+    fn take_changes(&mut self, list: &Arc<Loaded>, position: usize) {
+        self.add_changes(&list.changes, list.reading.newest_first, position);
+        let latest = self.now + CLOCK_SKEW;
+        if let Some(change) = list
+            .changes
+            .iter()
+            .find(|change| change.datetime.earliest() > latest)
+        {
+            let message = format!(
+                "{} is dated {}, which is in the future",
+                change.url, change.datetime
+            );
+            self.add(Problem::new(Code::FutureDatetime, &list.url, message));
+        }
+        let home = &self.home;
+        let away = |change: &&Change| {
+            Url::parse(&change.url)
+                .is_ok_and(|url| !same_site(&url, &list.url) && !same_site(&url, home))
+        };
+        if let Some(change) = list.changes.iter().find(away) {
+            let message = format!(
+                "{} is on another site than the collection and its list",
+                change.url
+            );
+            self.add(Problem::new(Code::OffSitePages, &list.url, message));
+        }
+    }
+
+    /// A change that two lists tell happened once, one that a single list tells twice happened twice.
+    fn add_changes(&mut self, changes: &[Change], newest_first: bool, position: usize) {
+        let mut here = Known::default();
+        let mut group = Vec::new();
+        let mut ordered: Vec<&Change> = changes.iter().collect();
+        if newest_first {
+            ordered.reverse();
+        }
+        for change in ordered {
+            let key = ChangeKey::new(&change.url, change.kind, &change.datetime);
+            here.add(key);
+            if here.times(key) > self.times.times(key) {
+                self.times.add(key);
+                group.push(change.clone());
+            }
+        }
+        self.groups.push((position, group));
+    }
+
+    fn miss(&mut self, problem: Problem) {
+        self.told.is_complete = false;
+        self.add(problem);
+    }
+
+    fn add(&mut self, problem: Problem) {
+        self.loader.problems.add(problem);
+    }
+}
+
+fn is_archive(loaded: &Loaded) -> bool {
+    let document = &loaded.reading.document;
+    matches!(
+        document.capability,
+        Capability::ChangeList | Capability::ChangeListArchive
+    )
+}
+
+fn is_not_there(error: &FetchError) -> bool {
+    matches!(
+        error,
+        FetchError::Status {
+            status: 400..=499,
+            ..
+        }
+    )
+}

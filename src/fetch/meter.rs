@@ -1,0 +1,65 @@
+//! Counts what one piece of work takes from other people's servers, and stops it when that is too much.
+//!
+//! Every request that is sent and every byte that arrives is counted, whatever becomes of it: redirects, robots.txt,
+//! answers that break off. A limit that only counted what went well would be none.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// A counter of requests and bytes, shared by all requests that belong together. Its copies count together.
+#[derive(Debug, Clone)]
+pub struct Meter(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
+    requests: AtomicU32,
+    bytes: AtomicU64,
+    max_bytes: u64,
+}
+
+impl Meter {
+    /// A meter that lets so many bytes pass.
+    pub fn new(max_bytes: u64) -> Self {
+        Self(Arc::new(Counts {
+            requests: AtomicU32::new(0),
+            bytes: AtomicU64::new(0),
+            max_bytes,
+        }))
+    }
+
+    /// Requests sent so far.
+    pub fn requests(&self) -> u32 {
+        self.0.requests.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of bodies that came over the network so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that may come.
+    pub fn max_bytes(&self) -> u64 {
+        self.0.max_bytes
+    }
+
+    /// Whether nothing more may come.
+    pub fn is_used_up(&self) -> bool {
+        self.bytes() >= self.0.max_bytes
+    }
+
+    pub(super) fn count_request(&self) {
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that came, and says whether they were still within the limit.
+    pub(super) fn count_bytes(&self, count: u64) -> bool {
+        self.0.bytes.fetch_add(count, Ordering::Relaxed) + count <= self.0.max_bytes
+    }
+}
+
+/// One that never stops anything.
+impl Default for Meter {
+    fn default() -> Self {
+        Self::new(u64::MAX)
+    }
+}

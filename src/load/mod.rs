@@ -1,0 +1,588 @@
+//! One document, from its address to what it says, within the bounds of one check.
+//!
+//! Joins [`crate::fetch`] and [`crate::read`] and does the bookkeeping: every document at most once, so many documents,
+//! bytes and seconds and no more. Decides nothing about what comes next.
+
+mod error;
+mod limits;
+mod sniff;
+
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::time::Instant;
+use url::Url;
+
+pub use error::LoadError;
+use error::out_of_bytes;
+pub use limits::Limits;
+
+use crate::change::{Change, ChangeKind};
+use crate::fetch::{Answer, FetchError, Fetched, Fetcher, Limit, Meter, Request};
+use crate::memory::{ChangeKey, DocumentMemory, Known, SiteMemory, Validators};
+use crate::moment::Moment;
+use crate::problem::{Code, Problem, Problems};
+use crate::read::html::HtmlHead;
+use crate::read::resourcesync::{self, Capability, Entry, Reading, ReadingRules, rules};
+use crate::read::{html, link, link_header};
+use crate::site::same_site;
+
+/// How old a reading may be for which a server may still say that nothing has changed. Some servers say it for ever.
+const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
+
+/// Which changes of a list are kept while it is read.
+#[derive(Debug, Clone, Default)]
+pub struct Keep {
+    /// Those that may lie after this.
+    pub since: Option<Moment>,
+    /// Those that are told more often than they are known.
+    pub known: Arc<Known>,
+}
+
+impl Keep {
+    /// A filter for the changes of one document.
+    fn filter(&self) -> impl FnMut(&str, ChangeKind, &Moment) -> bool + use<> {
+        let Keep { since, known } = self.clone();
+        let mut told = Known::default();
+        move |url, kind, datetime| {
+            if since.is_some_and(|since| !datetime.may_be_after(&since)) {
+                return false;
+            }
+            if known.is_empty() {
+                return true;
+            }
+            let key = ChangeKey::new(url, kind, datetime);
+            told.add(key);
+            told.times(key) > known.times(key)
+        }
+    }
+}
+
+/// Hears of every document before it is fetched.
+pub type Progress = Arc<dyn Fn(&Url) + Send + Sync>;
+
+/// A document that was read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The address that was asked for.
+    pub asked: Url,
+    /// The address that answered.
+    pub url: Url,
+    /// The document without its changes.
+    pub reading: Reading,
+    /// The changes that were kept, in the order of the document.
+    pub changes: Vec<Change>,
+    /// Whether the server said that nothing has changed; then there are no changes here.
+    pub is_unchanged: bool,
+    keep: Keep,
+}
+
+impl Loaded {
+    /// Whether the changes here are those that `keep` asks for.
+    fn serves(&self, keep: &Keep) -> bool {
+        let (mine, theirs) = (&self.keep.known, &keep.known);
+        let same_known = Arc::ptr_eq(mine, theirs) || (mine.is_empty() && theirs.is_empty());
+        self.reading.handed_on == 0 || (self.keep.since == keep.since && same_known)
+    }
+}
+
+/// What a typed address turned out to be.
+pub enum Page {
+    /// A document after all.
+    Document(Result<Arc<Loaded>, LoadError>),
+    /// A page, with the links of its head and of the response.
+    Html(Vec<link::Link>),
+}
+
+/// Loads the documents of one check.
+pub struct Loader<'a> {
+    fetcher: &'a Fetcher,
+    limits: Limits,
+    rules: ReadingRules,
+    memory: Option<&'a SiteMemory>,
+    now: DateTime<Utc>,
+    progress: Progress,
+    deadline: Instant,
+    /// Documents here are no stranger's.
+    homes: Vec<Url>,
+    loaded: HashMap<Url, Result<Arc<Loaded>, LoadError>>,
+    pages: HashMap<Url, (Url, Box<HtmlHead>)>,
+    documents: u32,
+    foreign_documents: u32,
+    descriptions: u32,
+    changes: usize,
+    meter: Meter,
+    /// Everything found wrong so far.
+    pub problems: Problems,
+    /// Documents whose bodies were read so far, to be remembered.
+    pub documents_read: Vec<(Url, DocumentMemory)>,
+    /// The shortest time for which a server promises that its document stays as it is.
+    pub fresh_for: Option<Duration>,
+}
+
+impl<'a> Loader<'a> {
+    /// A loader for a check of `site` that begins `now`, with what is remembered of that site.
+    pub fn new(
+        fetcher: &'a Fetcher,
+        site: Url,
+        memory: Option<&'a SiteMemory>,
+        limits: Limits,
+        rules: ReadingRules,
+        now: DateTime<Utc>,
+        progress: Progress,
+    ) -> Self {
+        Loader {
+            fetcher,
+            limits,
+            rules,
+            memory,
+            now,
+            progress,
+            deadline: Instant::now() + limits.time,
+            homes: vec![site],
+            loaded: HashMap::new(),
+            pages: HashMap::new(),
+            documents: 0,
+            foreign_documents: 0,
+            descriptions: 0,
+            changes: 0,
+            meter: Meter::new(limits.bytes),
+            problems: Problems::default(),
+            documents_read: Vec::new(),
+            fresh_for: None,
+        }
+    }
+
+    /// Whether a document that was read differs from what is remembered of it, its changes aside.
+    pub fn is_news(&self, url: &Url) -> bool {
+        let read = self.documents_read.iter().find(|(asked, _)| asked == url);
+        let Some((_, read)) = read else { return false };
+        let before = self.memory.and_then(|memory| memory.documents.get(url));
+        before.is_none_or(|before| {
+            before.outline != read.outline || week(before.read_at) != week(read.read_at)
+        })
+    }
+
+    /// Counts the documents beside this one as the site's own from now on: a site that moved, or that keeps its
+    /// documents elsewhere, is still one site.
+    pub fn settle_at(&mut self, root: &Url) {
+        self.homes.push(root.clone());
+    }
+
+    /// How many more documents may be read in this check.
+    pub fn documents_left(&self) -> usize {
+        self.limits.documents.saturating_sub(self.documents) as usize
+    }
+
+    /// Requests made so far.
+    pub fn requests(&self) -> u32 {
+        self.meter.requests()
+    }
+
+    /// Bytes that came over the network so far.
+    pub fn bytes(&self) -> u64 {
+        self.meter.bytes()
+    }
+
+    /// A page that was read already, with the address that answered.
+    pub fn known_page(&self, url: &Url) -> Option<&(Url, Box<HtmlHead>)> {
+        self.pages.get(url)
+    }
+
+    /// The bounds that hold.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Reads a document; asked again, it gives the same answer without another request.
+    pub async fn document(&mut self, url: &Url) -> Result<Arc<Loaded>, LoadError> {
+        self.list(url, &Keep::default(), true).await
+    }
+
+    /// Reads a document of which only some changes are kept. `may_be_unchanged` allows the server to say that nothing
+    /// has changed since it was last read, on behalf of whoever keeps the changes.
+    pub async fn list(
+        &mut self,
+        url: &Url,
+        keep: &Keep,
+        may_be_unchanged: bool,
+    ) -> Result<Arc<Loaded>, LoadError> {
+        let mut key = url.clone();
+        key.set_fragment(None);
+        match self.loaded.get(&key) {
+            Some(Ok(loaded)) if loaded.serves(keep) => return Ok(loaded.clone()),
+            Some(Err(error)) => return Err(error.clone()),
+            _ => {}
+        }
+        let result = self.fetch_document(&key, keep, may_be_unchanged).await;
+        self.remember(key, &result);
+        result
+    }
+
+    fn remember(&mut self, key: Url, result: &Result<Arc<Loaded>, LoadError>) {
+        if let Ok(loaded) = result {
+            self.loaded
+                .entry(loaded.url.clone())
+                .or_insert_with(|| result.clone());
+        }
+        self.loaded.insert(key, result.clone());
+    }
+
+    async fn fetch_document(
+        &mut self,
+        url: &Url,
+        keep: &Keep,
+        may_be_unchanged: bool,
+    ) -> Result<Arc<Loaded>, LoadError> {
+        self.spend_document(url)?;
+        let remembered = self.remembered(url).filter(|_| may_be_unchanged);
+        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        request.validators = remembered.and_then(|memory| memory.validators.clone());
+        let fetched = self.within(self.fetcher.get(request)).await?;
+        let final_url = fetched.url.clone();
+        if let Some(Ok(loaded)) = self.loaded.get(&final_url)
+            && loaded.serves(keep)
+        {
+            // Two addresses, one document: reading it twice could only tell everything twice.
+            return Ok(loaded.clone());
+        }
+        if let (Answer::NotModified, Some(memory)) = (&fetched.answer, remembered) {
+            return Ok(self.unchanged(url, final_url, memory, keep));
+        }
+        let validators = fetched.validators.clone();
+        let parse = self.parser(final_url.clone(), keep);
+        let parsed = self.read_body(fetched, parse).await?;
+        self.take(url.clone(), final_url, parsed, validators, keep)
+    }
+
+    /// What is remembered of a document, if it was read lately enough to rely on it.
+    fn remembered(&self, url: &Url) -> Option<&'a DocumentMemory> {
+        let memory = self.memory?.documents.get(url)?;
+        (memory.read_at + TRUST_UNCHANGED > self.now).then_some(memory)
+    }
+
+    /// A document that is as it was: what is remembered of it stands in for its body.
+    fn unchanged(
+        &mut self,
+        asked: &Url,
+        url: Url,
+        memory: &DocumentMemory,
+        keep: &Keep,
+    ) -> Arc<Loaded> {
+        self.problems.extend(memory.problems.iter().cloned());
+        let mut ignored = Problems::default();
+        let outline = memory.outline.as_bytes();
+        let reading = resourcesync::read(outline, &url, self.rules, &mut ignored, &mut |_| {});
+        Arc::new(Loaded {
+            asked: asked.clone(),
+            url,
+            // We wrote the outline ourselves; should it not be readable all the same, the document is as good as empty.
+            reading: reading.unwrap_or_default(),
+            changes: Vec::new(),
+            is_unchanged: true,
+            keep: keep.clone(),
+        })
+    }
+
+    /// Fetches what a person typed, whatever it is.
+    pub async fn page(&mut self, url: &Url) -> Result<Page, LoadError> {
+        if let Some(known) = self.loaded.get(url) {
+            return Ok(Page::Document(known.clone()));
+        }
+        self.spend_document(url)?;
+        let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        // Documents are there for programs to read; robots.txt is asked only about pages.
+        let fetched = match is_named_like_a_document(url) {
+            true => self.within(self.fetcher.get(request)).await?,
+            false => self.within(self.fetcher.get_page(request)).await?,
+        };
+        let final_url = fetched.url.clone();
+        let content_type = fetched.content_type.clone();
+        let from_header: Vec<_> = (fetched.link_headers.iter())
+            .flat_map(|header| link_header::parse(header, &final_url))
+            .collect();
+        let validators = fetched.validators.clone();
+        let keep = Keep::default();
+        let parse = self.parser(final_url.clone(), &keep);
+        let base = final_url.clone();
+        let seen = self
+            .read_body(fetched, move |reader| {
+                read_as_it_is(reader, parse, content_type.as_deref(), &base)
+            })
+            .await?;
+        match seen {
+            Seen::Document(parsed) => {
+                let result = self.take(url.clone(), final_url, *parsed, validators, &keep);
+                self.remember(url.clone(), &result);
+                Ok(Page::Document(result))
+            }
+            Seen::Html(head) => {
+                let links = head.links.iter().cloned().chain(from_header).collect();
+                self.pages.insert(url.clone(), (final_url, head));
+                Ok(Page::Html(links))
+            }
+        }
+    }
+
+    /// Fetches a page or a description for its title; only a few of them in one check.
+    pub async fn description(&mut self, url: &Url, is_page: bool) -> Result<Described, LoadError> {
+        if self.descriptions >= self.limits.descriptions {
+            return Err(LoadError::Limit(format!(
+                "a check reads {} descriptions at most",
+                self.limits.descriptions
+            )));
+        }
+        self.check_time_and_bytes()?;
+        self.descriptions += 1;
+        (self.progress)(url);
+        // Of a page, only the beginning is read, however long it is.
+        let (limit, most) = match is_page {
+            true => (Limit::Document, html::MAX_BYTES as u64),
+            false => (Limit::Other, u64::MAX),
+        };
+        let request = Request::new(url.clone(), limit).counted_by(&self.meter);
+        let fetched = match is_page {
+            true => self.within(self.fetcher.get_page(request)).await?,
+            false => self.within(self.fetcher.get(request)).await?,
+        };
+        let (url, content_type) = (fetched.url.clone(), fetched.content_type.clone());
+        let bytes = self.read_body(fetched, move |reader| {
+            let mut bytes = Vec::new();
+            // A failed transfer is reported by the body itself.
+            let _ = reader.take(most).read_to_end(&mut bytes);
+            bytes
+        });
+        Ok(Described {
+            url,
+            content_type,
+            bytes: bytes.await?,
+        })
+    }
+
+    /// The `Sitemap:` lines of the robots.txt of a site.
+    pub async fn sitemaps(&mut self, url: &Url) -> Vec<String> {
+        if self.check_time_and_bytes().is_err() {
+            return Vec::new();
+        }
+        let robots = self.fetcher.robots_counted_by(url, &self.meter);
+        match tokio::time::timeout_at(self.deadline, robots).await {
+            Ok(robots) => robots.sitemaps(),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Checks and counts what one more document takes from the bounds.
+    fn spend_document(&mut self, url: &Url) -> Result<(), LoadError> {
+        let limits = self.limits;
+        let stop = |reason| Err(LoadError::Limit(reason));
+        if self.documents >= limits.documents {
+            let most = limits.documents;
+            return stop(format!("a check reads {most} documents at most"));
+        }
+        if self.changes >= limits.changes {
+            let most = limits.changes;
+            return stop(format!("a check takes in {most} changes at most"));
+        }
+        self.check_time_and_bytes()?;
+        if !self.homes.iter().any(|home| same_site(url, home)) {
+            if self.foreign_documents >= limits.foreign_documents {
+                let most = limits.foreign_documents;
+                return stop(format!(
+                    "a check reads {most} documents of other sites at most"
+                ));
+            }
+            self.foreign_documents += 1;
+        }
+        self.documents += 1;
+        (self.progress)(url);
+        Ok(())
+    }
+
+    /// Nothing is even begun once these are used up.
+    fn check_time_and_bytes(&self) -> Result<(), LoadError> {
+        if Instant::now() >= self.deadline {
+            return Err(self.out_of_time());
+        }
+        if self.meter.is_used_up() {
+            return Err(out_of_bytes(self.limits.bytes));
+        }
+        Ok(())
+    }
+
+    async fn within(
+        &mut self,
+        request: impl Future<Output = Result<Fetched, FetchError>>,
+    ) -> Result<Fetched, LoadError> {
+        let Ok(result) = tokio::time::timeout_at(self.deadline, request).await else {
+            return Err(self.out_of_time());
+        };
+        let fetched = result?;
+        self.fresh_for = match (self.fresh_for, fetched.fresh_for) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Ok(fetched)
+    }
+
+    async fn read_body<T, F>(&mut self, fetched: Fetched, parse: F) -> Result<T, LoadError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn BufRead) -> T + Send + 'static,
+    {
+        let url = fetched.url;
+        let Some(body) = fetched.answer.into_body() else {
+            let url = url.to_string();
+            return Err(FetchError::UnaskedNotModified { url }.into());
+        };
+        match tokio::time::timeout_at(self.deadline, body.read_with(parse)).await {
+            Ok(result) => Ok(result?.0),
+            Err(_) => Err(self.out_of_time()),
+        }
+    }
+
+    fn out_of_time(&self) -> LoadError {
+        LoadError::Limit(format!(
+            "a check takes {} seconds at most",
+            self.limits.time.as_secs_f32()
+        ))
+    }
+
+    fn parser(
+        &self,
+        url: Url,
+        keep: &Keep,
+    ) -> impl FnOnce(&mut dyn BufRead) -> Parsed + Send + 'static + use<> {
+        let (rules, keep) = (self.rules, keep.clone());
+        move |reader| Parsed::read(reader, &url, rules, &keep)
+    }
+
+    fn take(
+        &mut self,
+        asked: Url,
+        url: Url,
+        parsed: Parsed,
+        validators: Option<Validators>,
+        keep: &Keep,
+    ) -> Result<Arc<Loaded>, LoadError> {
+        let reading = parsed
+            .reading
+            .map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        let problems = parsed.problems.into_vec();
+        self.problems.extend(problems.iter().cloned());
+        self.changes += parsed.changes.len();
+        let outline = resourcesync::write(&reading.document);
+        let memory = DocumentMemory {
+            validators,
+            read_at: self.now,
+            outline,
+            problems,
+        };
+        self.documents_read.push((asked.clone(), memory));
+        Ok(Arc::new(Loaded {
+            asked,
+            url,
+            reading,
+            changes: parsed.changes,
+            is_unchanged: false,
+            keep: keep.clone(),
+        }))
+    }
+}
+
+/// What is not in the documents themselves is looked at again when a new week has begun.
+fn week(time: DateTime<Utc>) -> i64 {
+    time.timestamp().div_euclid(TRUST_UNCHANGED.num_seconds())
+}
+
+/// A description as it came.
+pub struct Described {
+    /// The address that answered.
+    pub url: Url,
+    /// Its media type, as far as the server knows.
+    pub content_type: Option<String>,
+    /// The document.
+    pub bytes: Vec<u8>,
+}
+
+/// What reading one document gave.
+struct Parsed {
+    reading: Result<Reading, Problem>,
+    changes: Vec<Change>,
+    problems: Problems,
+}
+
+impl Parsed {
+    fn read(reader: &mut dyn BufRead, url: &Url, rules: ReadingRules, keep: &Keep) -> Parsed {
+        let mut problems = Problems::default();
+        let mut changes = Vec::new();
+        let mut is_kept = keep.filter();
+        let mut each = |entry: &Entry| {
+            if let (Some(kind), Some(datetime)) = (entry.change, entry.datetime)
+                && is_kept(&entry.loc, kind, &datetime)
+            {
+                changes.push(Change {
+                    url: entry.loc.clone(),
+                    kind,
+                    datetime,
+                    title: None,
+                    details: entry.details.clone(),
+                });
+            }
+        };
+        let reading = resourcesync::read(reader, url, rules, &mut problems, &mut each);
+        if let Ok(reading) = &reading {
+            rules::check(reading, url, &mut problems);
+        }
+        Parsed {
+            reading,
+            changes,
+            problems,
+        }
+    }
+}
+
+enum Seen {
+    Document(Box<Parsed>),
+    Html(Box<HtmlHead>),
+}
+
+/// Reads a document as a document, and anything else as a page.
+fn read_as_it_is(
+    reader: &mut dyn BufRead,
+    parse: impl FnOnce(&mut dyn BufRead) -> Parsed,
+    content_type: Option<&str>,
+    base: &Url,
+) -> Seen {
+    let (is_document, mut whole) = sniff::is_document(reader);
+    if is_document {
+        return Seen::Document(Box::new(parse(&mut whole)));
+    }
+    let mut bytes = Vec::new();
+    // A failed transfer is reported by the body itself.
+    let _ = whole.take(html::MAX_BYTES as u64).read_to_end(&mut bytes);
+    Seen::Html(Box::new(HtmlHead::parse(&bytes, content_type, base)))
+}
+
+fn is_named_like_a_document(url: &Url) -> bool {
+    let path = url.path().to_ascii_lowercase();
+    [".xml", ".xml.gz", ".gz", "/resourcesync"]
+        .iter()
+        .any(|ending| path.ends_with(ending))
+}
+
+/// Whether a document of this kind is what a link promised; says what is wrong if not.
+pub fn expect(loaded: &Loaded, capability: &Capability) -> Result<(), Problem> {
+    let document = &loaded.reading.document;
+    if document.capability == *capability {
+        return Ok(());
+    }
+    let message = format!(
+        "this was listed as a {}, but it is a {}",
+        capability.title(),
+        document.title()
+    );
+    Err(Problem::new(Code::WrongCapability, &loaded.url, message).at(loaded.reading.line.max(1)))
+}
