@@ -209,15 +209,16 @@ async fn due(table: &mut Table) {
     let (store, _) = open(folder.path()).await;
     let db = Connection::open(folder.path().join(FILE)).unwrap();
     let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-         INSERT INTO sites (url, slug, feed_id, status, interval_secs, next_check_at)
-         SELECT 'https://host-' || n || '.example/', 'host-' || n, 'tag:host-' || n, 'ok', 86400, n * 7919 % 100000
+         INSERT INTO sites (url, slug, feed_id, host, status, interval_secs, next_check_at)
+         SELECT 'https://host-' || n || '.example/', 'host-' || n, 'tag:host-' || n,
+           'host-' || n || '.example:443', 'ok', 86400, n * 7919 % 100000
          FROM numbers";
     db.execute(fill, []).unwrap();
     drop(db);
     let mut times = Vec::new();
     for _ in 0..200 {
         let begun = Instant::now();
-        let due = store.due(now(), 500).await.unwrap();
+        let due = store.due(now(), 500, &[]).await.unwrap();
         times.push(begun.elapsed());
         assert_eq!(due.len(), 500);
     }
@@ -271,6 +272,7 @@ fn record(path: &str, changes: Vec<Change>) -> CheckRecord {
         interval_secs: 86_400,
         failures: 0,
         next_check_at: now() + TimeDelta::days(1),
+        quiet_until: None,
         collections: vec![CollectionRecord {
             id: None,
             identity: format!("{SITE}{path}").parse().unwrap(),

@@ -13,12 +13,14 @@ CREATE TABLE sites (
     url           TEXT    NOT NULL UNIQUE,
     slug          TEXT    NOT NULL UNIQUE,
     feed_id       TEXT    NOT NULL,
+    host          TEXT    NOT NULL,            -- name and port: who is asked, and how often, is decided by host
     status        TEXT    NOT NULL,
     is_paused     INTEGER NOT NULL DEFAULT 0,
     interval_secs INTEGER NOT NULL,
     failures      INTEGER NOT NULL DEFAULT 0,
     last_check_at INTEGER,
     next_check_at INTEGER NOT NULL,
+    quiet_until   INTEGER,                     -- until then its host wants no requests
     next_n        INTEGER NOT NULL DEFAULT 1,  -- the number of the next change that is found
     root          TEXT,
     format        TEXT,
@@ -26,7 +28,7 @@ CREATE TABLE sites (
     about         TEXT                         -- JSON
 ) STRICT;
 -- With the address, so that asking what is due reads nothing else: the sites themselves are all over the file.
-CREATE INDEX sites_due ON sites (next_check_at, url) WHERE is_paused = 0;
+CREATE INDEX sites_due ON sites (next_check_at, url, host) WHERE is_paused = 0;
 
 CREATE TABLE collections (
     id              INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

@@ -229,6 +229,8 @@ pub struct CheckRecord {
     pub failures: u32,
     /// When it is due again.
     pub next_check_at: DateTime<Utc>,
+    /// Until when its host wants no requests, if it said so.
+    pub quiet_until: Option<DateTime<Utc>>,
     /// The collections that were read. Others keep what they have.
     pub collections: Vec<CollectionRecord>,
     /// The documents that were read. Others keep what they have.

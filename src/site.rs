@@ -243,6 +243,13 @@ impl fmt::Display for SiteUrl {
     }
 }
 
+/// Whose server an address leads to: name and port; for an address literal, the address. Who is asked how often is
+/// decided by it.
+pub fn host_key(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    format!("{host}:{}", url.port_or_known_default().unwrap_or_default())
+}
+
 fn is_web(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }

@@ -184,6 +184,16 @@ impl Fetcher {
         self.run(request, Obey::Robots).await
     }
 
+    /// How long the host of `url` still wants to be left alone, if it said so.
+    pub fn peace(&self, url: &Url) -> Option<Duration> {
+        self.pace.peace(url)
+    }
+
+    /// Leaves the host of `url` alone for so long, as it had asked before this fetcher was made.
+    pub fn keep_peace(&self, url: &Url, wait: Duration) {
+        self.pace.keep_peace(url, wait);
+    }
+
     /// The robots.txt of the origin of `url`, remembered for a day.
     pub async fn robots(&self, url: &Url) -> Arc<Robots> {
         self.robots_counted_by(url, &Meter::default()).await

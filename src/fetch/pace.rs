@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use super::error::FetchError;
+use crate::site::host_key;
 
 /// Up to here a wish for peace is waited for; beyond, the request fails at once and the caller comes back later.
 const SHORT_PEACE: Duration = Duration::from_secs(5);
@@ -65,7 +66,7 @@ impl Pace {
 
     /// Waits for the turn of this request at its host.
     pub(super) async fn slot(&self, url: &Url) -> Result<Slot, FetchError> {
-        let key = key(url);
+        let key = host_key(url);
         let host = self.host(&key);
         // Asked before queueing, so that a queue does not build up for days, and again when our turn has come, since
         // the request before ours may have been the one that was turned away.
@@ -86,6 +87,18 @@ impl Pace {
             _turn: turn,
             _place: place,
         })
+    }
+
+    /// How long the host of `url` still wants to be left alone, if it does.
+    pub(super) fn peace(&self, url: &Url) -> Option<Duration> {
+        let until = lock(&self.hosts).get(&host_key(url))?.times().peace_until;
+        let wait = until.saturating_duration_since(Instant::now());
+        (!wait.is_zero()).then_some(wait)
+    }
+
+    /// Leaves the host of `url` alone for so long.
+    pub(super) fn keep_peace(&self, url: &Url, wait: Duration) {
+        self.host(&host_key(url)).times().peace_until = Instant::now() + wait;
     }
 
     fn host(&self, key: &str) -> Arc<Host> {
@@ -161,12 +174,6 @@ impl Drop for Slot {
     fn drop(&mut self) {
         self.host.times().free_at = Instant::now() + self.gap;
     }
-}
-
-/// Name and port; for an address literal, the address.
-fn key(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    format!("{host}:{}", url.port_or_known_default().unwrap_or_default())
 }
 
 /// A panic elsewhere cannot leave these maps half changed, so a poisoned lock is as good as any.

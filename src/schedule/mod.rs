@@ -145,6 +145,7 @@ fn record(
         interval_secs: plan.interval_secs,
         failures: plan.failures,
         next_check_at: plan.next_check_at,
+        quiet_until: None,
         collections,
         documents: checked.documents,
     }
@@ -189,6 +190,7 @@ fn failure(
         interval_secs: plan.interval_secs,
         failures: plan.failures,
         next_check_at: plan.next_check_at,
+        quiet_until: None,
         collections: Vec::new(),
         documents: Vec::new(),
     }

@@ -226,8 +226,10 @@ fn save_site(
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
-    let update = "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
-           failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at, next_n = :next_n
+    let update =
+        "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
+           failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
+           quiet_until = :quiet_until, next_n = :next_n
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -236,6 +238,7 @@ fn save_site(
         ":failures": record.failures,
         ":last_check_at": micros(record.finished_at),
         ":next_check_at": micros(record.next_check_at),
+        ":quiet_until": record.quiet_until.map(micros),
         ":next_n": next_n,
     })?;
     if let Some(found) = &record.site {

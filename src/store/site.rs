@@ -8,13 +8,14 @@ use super::collection::CollectionRow;
 use super::name::{Minter, site_slug};
 use super::value::{self, micros};
 use super::{Store, StoreError, json};
-use crate::site::{About, Format, SiteId, SiteStatus};
+use crate::site::{About, Format, SiteId, SiteStatus, host_key};
 
 /// How often a site is checked until its first check says otherwise.
 const FIRST_INTERVAL_SECS: i64 = 86_400;
 
 /// Answered from the index alone.
-const DUE: &str = "SELECT id, url FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
+const DUE: &str = "SELECT id, url, host FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
+       AND host NOT IN (SELECT value FROM json_each(?3))
      ORDER BY next_check_at LIMIT ?2";
 
 /// A site with its collections.
@@ -53,6 +54,8 @@ pub struct DueSite {
     pub id: SiteId,
     /// The address that was asked for.
     pub url: Url,
+    /// Its host.
+    pub host: String,
 }
 
 impl Store {
@@ -69,12 +72,13 @@ impl Store {
             }
             let slug = site_slug(&url, |slug| id_by(db, "slug", slug).map(|id| id.is_some()))?;
             db.prepare_cached(
-                "INSERT INTO sites (url, slug, feed_id, status, interval_secs, next_check_at)
-                 VALUES (:url, :slug, '', :status, :interval_secs, :now)",
+                "INSERT INTO sites (url, slug, feed_id, host, status, interval_secs, next_check_at)
+                 VALUES (:url, :slug, '', :host, :status, :interval_secs, :now)",
             )?
             .execute(named_params! {
                 ":url": url.as_str(),
                 ":slug": slug,
+                ":host": host_key(&url),
                 ":status": SiteStatus::New.as_str(),
                 ":interval_secs": FIRST_INTERVAL_SECS,
                 ":now": micros(now),
@@ -169,19 +173,60 @@ impl Store {
         .await
     }
 
-    /// Sites that should be checked now, those that wait longest first.
-    pub async fn due(&self, now: DateTime<Utc>, limit: u32) -> Result<Vec<DueSite>, StoreError> {
+    /// Sites that should be checked now, those that wait longest first, but for those at hosts that are `busy`.
+    pub async fn due(
+        &self,
+        now: DateTime<Utc>,
+        limit: u32,
+        busy: &[String],
+    ) -> Result<Vec<DueSite>, StoreError> {
+        let busy = json::from_strings(busy);
         self.read(move |db| {
             let mut statement = db.prepare_cached(DUE)?;
-            let mut rows = statement.query((micros(now), limit))?;
+            let mut rows = statement.query((micros(now), limit, &busy))?;
             let mut due = Vec::new();
             while let Some(row) = rows.next()? {
                 due.push(DueSite {
                     id: SiteId(row.get("id")?),
                     url: value::url(row, "url")?,
+                    host: row.get("host")?,
                 });
             }
             Ok(due)
+        })
+        .await
+    }
+
+    /// Moves the sites of a host that are due before `until` to that time, because the host wants peace. Tells how many.
+    pub async fn leave_alone(&self, host: &str, until: DateTime<Utc>) -> Result<u64, StoreError> {
+        let host = host.to_owned();
+        self.write(move |db| {
+            let moved = db
+                .prepare_cached(
+                    "UPDATE sites SET next_check_at = ?2
+                     WHERE next_check_at < ?2 AND is_paused = 0 AND host = ?1",
+                )?
+                .execute((host, micros(until)))?;
+            Ok(moved as u64)
+        })
+        .await
+    }
+
+    /// Hosts that want no requests at present, each by one of its addresses, and until when.
+    pub async fn quiet_hosts(
+        &self,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<(Url, DateTime<Utc>)>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT url, max(quiet_until) AS until FROM sites WHERE quiet_until > ?1 GROUP BY host",
+            )?;
+            let mut rows = statement.query([micros(now)])?;
+            let mut hosts = Vec::new();
+            while let Some(row) = rows.next()? {
+                hosts.push((value::url(row, "url")?, value::instant(row, "until")?));
+            }
+            Ok(hosts)
         })
         .await
     }

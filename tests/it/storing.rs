@@ -80,6 +80,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         interval_secs: 3600,
         failures: 0,
         next_check_at: now() + TimeDelta::hours(1),
+        quiet_until: None,
         collections,
         documents: vec![],
     }

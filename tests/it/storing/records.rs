@@ -380,7 +380,7 @@ async fn sites_are_due_when_their_time_has_come_and_they_are_not_paused() {
         .unwrap();
     let due = async |hours| -> Vec<SiteId> {
         let due = store
-            .due(now() + TimeDelta::hours(hours), 10)
+            .due(now() + TimeDelta::hours(hours), 10, &[])
             .await
             .unwrap();
         due.into_iter().map(|due| due.id).collect()
