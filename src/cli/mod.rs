@@ -5,6 +5,7 @@
 
 mod check;
 mod report;
+mod serve;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use crate::config::{Config, ConfigError, SETTINGS, Values};
+use crate::config::{Config, ConfigError, Group, SETTINGS, Values};
 
 /// Why a command could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +52,7 @@ pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode 
     };
     let result = match matches.subcommand() {
         Some(("check", arguments)) => check::run(arguments),
+        Some(("serve", arguments)) => serve::run(arguments),
         _ => Err(CliError::Argument(
             "there is no such command; see sitebell --help".to_owned(),
         )),
@@ -94,12 +96,14 @@ pub fn command() -> Command {
         .about("Follow any website: reads what a site says about its changes and makes feeds of it")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(check::command()))
+        .subcommand(with_settings(serve::command(), &[Group::Service, Group::Data, Group::Reading]))
+        .subcommand(with_settings(check::command(), &[Group::Reading]))
 }
 
-/// Adds the settings of fetching and checking to a command.
-fn with_settings(command: Command) -> Command {
-    let settings = SETTINGS.iter().map(|setting| {
+/// Adds settings to a command.
+fn with_settings(command: Command, groups: &[Group]) -> Command {
+    let settings = SETTINGS.iter().filter(|setting| groups.contains(&setting.group));
+    let settings = settings.map(|setting| {
         let action = if setting.is_list() {
             ArgAction::Append
         } else {
@@ -125,9 +129,9 @@ fn with_settings(command: Command) -> Command {
 /// The settings that hold for a command.
 fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
     let flag = |name: &str| {
-        arguments
-            .get_many::<String>(name)
-            .map(|values| values.cloned().collect())
+        // A command does not take the settings of others.
+        let values = arguments.try_get_many::<String>(name).ok().flatten();
+        values.map(|values| values.cloned().collect())
     };
     let values = Values::gather(
         |name| flag(name).unwrap_or_default(),

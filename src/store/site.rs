@@ -10,8 +10,8 @@ use super::value::{self, micros};
 use super::{Store, StoreError, json};
 use crate::site::{About, Format, SiteId, SiteStatus, host_key};
 
-/// How often a site is checked until its first check says otherwise.
-const FIRST_INTERVAL_SECS: i64 = 86_400;
+/// How often a new site should be checked is not known.
+const FIRST_INTERVAL_SECS: i64 = 0;
 
 /// Answered from the index alone.
 const DUE: &str = "SELECT id, url, host FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
