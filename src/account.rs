@@ -52,7 +52,10 @@ impl AccountName {
             return Err(AccountNameError::Long);
         }
         let first = name.chars().next().ok_or(AccountNameError::Empty)?;
-        if !name.chars().all(|c| is_in_words(c) || matches!(c, '-' | '_' | '.')) {
+        if !name
+            .chars()
+            .all(|c| is_in_words(c) || matches!(c, '-' | '_' | '.'))
+        {
             return Err(AccountNameError::Character(text.to_owned()));
         }
         if !first.is_alphanumeric() {
@@ -157,7 +160,17 @@ mod tests {
     #[test]
     fn names_are_what_people_call_themselves() {
         let long = "狐".repeat(MAX_ACCOUNT_NAME_CHARS);
-        for good in ["a", "7", "Alice", "fox.den_2-b", "Émile", "Łukasz", "हिन्दी", "狐", &long] {
+        for good in [
+            "a",
+            "7",
+            "Alice",
+            "fox.den_2-b",
+            "Émile",
+            "Łukasz",
+            "हिन्दी",
+            "狐",
+            &long,
+        ] {
             assert_eq!(AccountName::parse(good).unwrap().as_str(), good);
         }
     }
@@ -184,11 +197,32 @@ mod tests {
             assert_eq!(parse(&long), AccountNameError::Long);
         }
         for start in ["-rf", ".", "..", "_", "\u{301}a"] {
-            assert!(matches!(parse(start), AccountNameError::Start(_)), "{start}");
+            assert!(
+                matches!(parse(start), AccountNameError::Start(_)),
+                "{start}"
+            );
         }
         for bad in [
-            "a b", "a/b", "a\\b", "a@b", "a:b", "a\u{0}", "a\u{1b}[2J", "a\u{202e}b", "a\u{200b}", "a\u{200d}b",
-            "a\u{3164}", "\u{1160}", "a\u{fe0f}", "a\u{e0041}", "😀", "<b>", "a\nb", "a\u{2028}b", "a'b", "a\"",
+            "a b",
+            "a/b",
+            "a\\b",
+            "a@b",
+            "a:b",
+            "a\u{0}",
+            "a\u{1b}[2J",
+            "a\u{202e}b",
+            "a\u{200b}",
+            "a\u{200d}b",
+            "a\u{3164}",
+            "\u{1160}",
+            "a\u{fe0f}",
+            "a\u{e0041}",
+            "😀",
+            "<b>",
+            "a\nb",
+            "a\u{2028}b",
+            "a'b",
+            "a\"",
         ] {
             let error = parse(bad);
             assert!(matches!(error, AccountNameError::Character(_)), "{bad:?}");

@@ -3,16 +3,20 @@
 //! Every command ends in one of three ways, which are the exit codes: done; done, and problems were found; could not be
 //! done, with one clear sentence.
 
+mod account;
+mod backup;
 mod check;
 mod report;
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use crate::config::{Config, ConfigError, SETTINGS, Values};
+use crate::config::{Config, ConfigError, DEFAULT_FILE, SETTINGS, Values};
+use crate::secret::SecretError;
+use crate::store::StoreError;
 
 /// Why a command could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +24,12 @@ pub enum CliError {
     /// A setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A password.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// An argument.
     #[error("{0}")]
     Argument(String),
@@ -51,6 +61,9 @@ pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode 
     };
     let result = match matches.subcommand() {
         Some(("check", arguments)) => check::run(arguments),
+        Some(("account", arguments)) => account::run(arguments),
+        Some(("backup", arguments)) => backup::run_backup(arguments),
+        Some(("restore", arguments)) => backup::run_restore(arguments),
         _ => Err(CliError::Argument(
             "there is no such command; see sitebell --help".to_owned(),
         )),
@@ -95,6 +108,9 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(with_settings(check::command()))
+        .subcommand(with_data(account::command()))
+        .subcommand(with_data(backup::backup_command()))
+        .subcommand(with_data(backup::restore_command()))
 }
 
 /// Adds the settings of fetching and checking to a command.
@@ -120,6 +136,63 @@ fn with_settings(command: Command) -> Command {
         .help("Read settings from this file instead of sitebell.toml in the working directory")
         .help_heading("Settings (a flag, or the environment, or sitebell.toml)");
     command.arg(file).args(settings)
+}
+
+/// Adds the place of the data to a command and those below it.
+fn with_data(command: Command) -> Command {
+    let data = Arg::new("data")
+        .long("data")
+        .value_name("FOLDER")
+        .value_parser(value_parser!(PathBuf))
+        .global(true)
+        .help("The folder of the database [env: SITEBELL_DATA] [default: ./data]");
+    let file = Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .global(true)
+        .help("Read settings from this file instead of sitebell.toml in the working directory");
+    command.arg(data).arg(file)
+}
+
+/// Where the data is: by a flag, by the environment, by the settings file, or in `./data`.
+fn data_folder(arguments: &ArgMatches) -> Result<PathBuf, CliError> {
+    if let Some(folder) = arguments.get_one::<PathBuf>("data") {
+        return Ok(folder.clone());
+    }
+    let variable = std::env::var_os("SITEBELL_DATA").filter(|value| !value.is_empty());
+    if let Some(folder) = variable {
+        return Ok(folder.into());
+    }
+    let named = arguments.get_one::<PathBuf>("config");
+    let path = named.map_or(Path::new(DEFAULT_FILE), PathBuf::as_path);
+    let fault = |reason: String| ConfigError::File {
+        path: path.display().to_string(),
+        reason,
+    };
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            String::new()
+        }
+        result => result.map_err(|error| fault(error.to_string()))?,
+    };
+    let table: Result<toml::Table, toml::de::Error> = text.parse();
+    let table = table.map_err(|error| fault(error.message().to_owned()))?;
+    match table.get("data") {
+        Some(toml::Value::String(folder)) if !folder.is_empty() => Ok(folder.into()),
+        Some(_) => Err(fault("`data` must be the path of a folder in quotes".to_owned()).into()),
+        None => Ok("./data".into()),
+    }
+}
+
+/// Runs what has to wait for something.
+fn wait_for<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime =
+        runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
+    runtime.block_on(work)
 }
 
 /// The settings that hold for a command.
