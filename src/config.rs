@@ -253,8 +253,16 @@ impl Values {
         Ok(Config {
             fetch,
             limits,
-            data: self.one("data", |text| Ok(PathBuf::from(text)))?,
+            data: self.data()?,
             service: self.service()?,
+        })
+    }
+
+    /// Where the data is.
+    pub fn data(&self) -> Result<PathBuf, ConfigError> {
+        self.one("data", |text| match text {
+            "" => Err("it must be the path of a folder".to_owned()),
+            text => Ok(PathBuf::from(text)),
         })
     }
 
@@ -270,12 +278,14 @@ impl Values {
         let every = self.one("check-every", duration)?;
         Ok(ServiceSettings {
             listen: self.one("listen", |text| {
-                text.parse()
-                    .map_err(|_| "it must be an address and a port such as 127.0.0.1:8080".to_owned())
+                text.parse().map_err(|_| {
+                    "it must be an address and a port such as 127.0.0.1:8080".to_owned()
+                })
             })?,
             public_url: self.optional("public-url", public_url)?,
             registration: self.one("registration", |text| {
-                Registration::parse(text).ok_or_else(|| "it must be open, invite or closed".to_owned())
+                Registration::parse(text)
+                    .ok_or_else(|| "it must be open, invite or closed".to_owned())
             })?,
             policy: Policy::new(
                 every,
@@ -326,11 +336,12 @@ impl Values {
         name: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, ConfigError> {
-        self.optional(name, parse)?.ok_or_else(|| ConfigError::Value {
-            from: name.to_owned(),
-            text: String::new(),
-            reason: "it needs a value".to_owned(),
-        })
+        self.optional(name, parse)?
+            .ok_or_else(|| ConfigError::Value {
+                from: name.to_owned(),
+                text: String::new(),
+                reason: "it needs a value".to_owned(),
+            })
     }
 }
 

@@ -18,7 +18,7 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`memory`] | the words of the product, as types |
+//! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`secret`], [`memory`] | the words of the product, as types |
 //! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata |
 //! | [`fetch`] | one polite, guarded, bounded GET |
 //! | [`load`] | one document within the bounds of one check |

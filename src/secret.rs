@@ -46,7 +46,9 @@ const TOKEN_CHARS: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// A short password.
-    #[error("the password is too short; take at least {MIN_PASSWORD_CHARS} characters, better {GOOD_PASSWORD_CHARS}")]
+    #[error(
+        "the password is too short; take at least {MIN_PASSWORD_CHARS} characters, better {GOOD_PASSWORD_CHARS}"
+    )]
     Short,
     /// A password that is not meant to be one.
     #[error("the password is too long; take at most {MAX_PASSWORD_CHARS} characters")]
@@ -67,7 +69,9 @@ pub enum SecretError {
     #[error("the program is about to end; try again later")]
     Stopped,
     /// What is kept is not the hash of a password.
-    #[error("the password kept for this account cannot be read; set a new one with sitebell account reset-password")]
+    #[error(
+        "the password kept for this account cannot be read; set a new one with sitebell account reset-password"
+    )]
     Unreadable,
 }
 
@@ -232,7 +236,10 @@ impl RecoveryCode {
     /// Whether it is the one that is kept, which takes the same time whichever it is.
     pub fn is(&self, kept: &str) -> bool {
         let own = self.hash();
-        let differences = own.bytes().zip(kept.bytes()).map(|(one, other)| one ^ other);
+        let differences = own
+            .bytes()
+            .zip(kept.bytes())
+            .map(|(one, other)| one ^ other);
         own.len() == kept.len() && differences.fold(0, |sum, bits| sum | bits) == 0
     }
 }
@@ -313,7 +320,10 @@ mod tests {
             ("1234567", SecretError::Short),
             ("狐狐狐狐狐狐狐", SecretError::Short),
             // Seven letters, whichever way they are typed.
-            ("ae\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}", SecretError::Short),
+            (
+                "ae\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+                SecretError::Short,
+            ),
             ("password", SecretError::Common),
             ("PassWord123", SecretError::Common),
             ("12345678", SecretError::Common),
@@ -340,7 +350,10 @@ mod tests {
     async fn a_hash_says_how_it_was_made_and_only_the_password_fits() {
         let hash = hash_password(&Password::parse("fox-dén8").unwrap());
         let hash = hash.await.unwrap();
-        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert!(
+            hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
+            "{hash}"
+        );
         assert!(!is_outdated(&hash));
         let fits = async |typed: &str| verify_password(typed, Some(&hash)).await.unwrap();
         assert!(fits("fox-dén8").await);
@@ -375,7 +388,10 @@ mod tests {
         assert!(!shown.contains(['I', 'L', 'O', 'U']), "{shown}");
         let sloppy = format!(" {}\n", shown.to_lowercase().replace('-', " "));
         for text in [&shown, &sloppy, &shown.replace('0', "O").replace('1', "l")] {
-            assert!(RecoveryCode::parse(text).unwrap().is(&code.hash()), "{text}");
+            assert!(
+                RecoveryCode::parse(text).unwrap().is(&code.hash()),
+                "{text}"
+            );
         }
         assert!(!RecoveryCode::make().unwrap().is(&code.hash()));
         assert!(!code.is("") && !code.is("junk"));
@@ -392,7 +408,12 @@ mod tests {
         assert_ne!(token.reveal(), Token::make().unwrap().reveal());
         let parsed = Token::parse(token.reveal()).unwrap();
         assert_eq!(parsed.hash(), token.hash());
-        for bad in ["", "sbt_", &token.reveal()[4..], &format!("{}0", token.reveal())] {
+        for bad in [
+            "",
+            "sbt_",
+            &token.reveal()[4..],
+            &format!("{}0", token.reveal()),
+        ] {
             assert!(Token::parse(bad).is_none(), "{bad}");
         }
     }

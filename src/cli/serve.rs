@@ -70,7 +70,9 @@ async fn serve(config: Config) -> Result<(), CliError> {
     }
     let fetcher = Arc::new(Fetcher::new(config.fetch).map_err(|error| failed(&error))?);
     let _lock = ServeLock::take(&config.data).map_err(|error| failed(&error))?;
-    let store = Store::open(&config.data).await.map_err(|error| failed(&error))?;
+    let store = Store::open(&config.data)
+        .await
+        .map_err(|error| failed(&error))?;
     let clock: Clock = Arc::new(Utc::now);
     let scheduler = Scheduler::start(Work {
         store: store.clone(),
@@ -102,7 +104,9 @@ async fn serve(config: Config) -> Result<(), CliError> {
     };
     let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;
     let server = tokio::spawn(server);
-    print(&format!("Sitebell answers at {public_url} (Ctrl-C stops it)\n"))?;
+    print(&format!(
+        "Sitebell answers at {public_url} (Ctrl-C stops it)\n"
+    ))?;
     info!(%address, data = %config.data.display(), "ready");
 
     until_told_to_stop().await.map_err(|error| failed(&error))?;

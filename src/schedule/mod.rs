@@ -206,7 +206,10 @@ impl Scheduler {
         };
         if timeout(within, all_ended).await.is_err() {
             let mut state = self.inner.state();
-            warn!(checks = state.hosts.len(), "giving up checks that take too long");
+            warn!(
+                checks = state.hosts.len(),
+                "giving up checks that take too long"
+            );
             for (_, task) in state.hosts.drain() {
                 task.abort();
             }
@@ -235,7 +238,11 @@ impl Scheduler {
         loop {
             let (free, busy) = {
                 let state = self.inner.state();
-                let free = self.inner.work.hosts_at_once.saturating_sub(state.hosts.len());
+                let free = self
+                    .inner
+                    .work
+                    .hosts_at_once
+                    .saturating_sub(state.hosts.len());
                 let waiting = state.under_way.values().map(|site| site.host.clone());
                 (free, waiting.collect::<Vec<_>>())
             };
@@ -325,7 +332,10 @@ impl Inner {
     }
 
     fn may_begin(&self) -> bool {
-        let rests = self.state().rest_until.is_some_and(|until| until > Instant::now());
+        let rests = self
+            .state()
+            .rest_until
+            .is_some_and(|until| until > Instant::now());
         !rests && !*self.stopping.borrow()
     }
 
@@ -352,7 +362,13 @@ impl Inner {
         let reading: JoinHandle<_> = tokio::spawn(async move {
             let work = &inner.work;
             check_and_save_as(
-                number, &work.store, &work.fetcher, site, &work.settings, &work.policy, &*work.clock,
+                number,
+                &work.store,
+                &work.fetcher,
+                site,
+                &work.settings,
+                &work.policy,
+                &*work.clock,
             )
             .await
         });
@@ -360,14 +376,29 @@ impl Inner {
         let result = match reading.join().await {
             Ok(result) => result,
             Err(error) if error.is_panic() => {
-                error!(site.id = site.0, "the check met a fault in Sitebell and was ended");
-                save_panic(&self.work.store, site, number, &self.work.policy, (self.work.clock)()).await
+                error!(
+                    site.id = site.0,
+                    "the check met a fault in Sitebell and was ended"
+                );
+                save_panic(
+                    &self.work.store,
+                    site,
+                    number,
+                    &self.work.policy,
+                    (self.work.clock)(),
+                )
+                .await
             }
             Err(_) => return,
         };
         match result {
             Ok(Done { saved, .. }) => {
-                info!(site.id = site.0, check.id = number.0, new_changes = saved.new_changes, "checked");
+                info!(
+                    site.id = site.0,
+                    check.id = number.0,
+                    new_changes = saved.new_changes,
+                    "checked"
+                );
             }
             Err(ScheduleError::NoSuchSite(_) | ScheduleError::Store(StoreError::NotFound(_))) => {}
             Err(ScheduleError::Store(error)) => self.rest(&error),

@@ -163,7 +163,9 @@ impl Planning<'_> {
             (true, true, _) => Outcome::Changed,
         };
         // Whichever host turned us away: asking the site again would be asking that host again.
-        let failed = problems.iter().filter(|problem| problem.code == Code::HttpError);
+        let failed = problems
+            .iter()
+            .filter(|problem| problem.code == Code::HttpError);
         let peace = failed.filter_map(|problem| fetcher.peace(&problem.document.parse().ok()?));
         let site = match (checked.site.root_asked, checked.site.format) {
             (Some(root), Some(format)) => Some(SiteRecord {
@@ -267,37 +269,38 @@ impl Planning<'_> {
         Some(self.now + TimeDelta::from_std(wait).ok()?)
     }
 
-fn collection(
-    &self,
-    reading: CollectionReading,
-    started_at: DateTime<Utc>,
-) -> (CollectionRecord, Option<Gap>) {
-    let known: Option<&CollectionMemory> = self.memory
-        .collections
-        .iter()
-        .find(|collection| Some(collection.id) == reading.known_as);
-    let finding = Finding {
-        changes: reading.changes,
-        is_complete: reading.is_complete,
-        covers_from: reading.covers_from,
-    };
-    let tracked = track(known, finding, started_at, self.now);
-    let record = CollectionRecord {
-        id: reading.known_as,
-        identity: reading.id,
-        capability_list: reading.capability_list,
-        title: reading.title,
-        about: reading.about,
-        described_by: reading.described_by,
-        is_own: reading.is_own,
-        last_processed: tracked.last_processed,
-        covered_until: tracked.covered_until,
-        lists: reading.lists,
-        silent: tracked.silent,
-        entries: tracked.entries,
-    };
-    (record, tracked.gap)
-}
+    fn collection(
+        &self,
+        reading: CollectionReading,
+        started_at: DateTime<Utc>,
+    ) -> (CollectionRecord, Option<Gap>) {
+        let known: Option<&CollectionMemory> = self
+            .memory
+            .collections
+            .iter()
+            .find(|collection| Some(collection.id) == reading.known_as);
+        let finding = Finding {
+            changes: reading.changes,
+            is_complete: reading.is_complete,
+            covers_from: reading.covers_from,
+        };
+        let tracked = track(known, finding, started_at, self.now);
+        let record = CollectionRecord {
+            id: reading.known_as,
+            identity: reading.id,
+            capability_list: reading.capability_list,
+            title: reading.title,
+            about: reading.about,
+            described_by: reading.described_by,
+            is_own: reading.is_own,
+            last_processed: tracked.last_processed,
+            covered_until: tracked.covered_until,
+            lists: reading.lists,
+            silent: tracked.silent,
+            entries: tracked.entries,
+        };
+        (record, tracked.gap)
+    }
 }
 
 fn summary(outcome: Outcome, changes: usize, problems: &[Problem]) -> String {

@@ -71,6 +71,17 @@ impl Store {
         Store::open_with(folder, migrate::MIGRATIONS).await
     }
 
+    /// The same where there is a database already; nothing is created.
+    pub async fn open_existing(folder: &Path) -> Result<Store, StoreError> {
+        let place = folder.to_owned();
+        match blocking(move || file::is_there(&place)).await? {
+            true => Store::open(folder).await,
+            false => Err(StoreError::Missing {
+                folder: folder.to_owned(),
+            }),
+        }
+    }
+
     async fn open_with(
         folder: &Path,
         migrations: &'static [&'static str],

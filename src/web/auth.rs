@@ -67,7 +67,9 @@ async fn caller(request: &HttpRequest, scope: Scope) -> Result<Caller, WebError>
     let unknown = "the token is not known, or its account is disabled; sitebell account token prints a new one";
     let shown = bearer(request).ok_or(WebError::Unauthorized(none))?;
     let token = Token::parse(&shown).ok_or(WebError::Unauthorized(unknown))?;
-    let service = request.app_data::<Data>().expect("every app has its service");
+    let service = request
+        .app_data::<Data>()
+        .expect("every app has its service");
     let found = service.store.account_by_token(&token.hash()).await?;
     let (account, given) = found.ok_or(WebError::Unauthorized(unknown))?;
     let caller = Caller {
@@ -82,7 +84,11 @@ async fn caller(request: &HttpRequest, scope: Scope) -> Result<Caller, WebError>
 
 /// The token of a request. Only ever from this field: what is in an address ends up in logs.
 fn bearer(request: &HttpRequest) -> Option<String> {
-    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+    let value = request
+        .headers()
+        .get(header::AUTHORIZATION)?
+        .to_str()
+        .ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme
         .eq_ignore_ascii_case("bearer")

@@ -52,9 +52,9 @@ pub enum WebError {
 impl WebError {
     fn detail(&self) -> String {
         match self {
-            WebError::NoSuchAddress(path) => format!(
-                "there is nothing at {path}; /api/v1/openapi.json lists what there is"
-            ),
+            WebError::NoSuchAddress(path) => {
+                format!("there is nothing at {path}; /api/v1/openapi.json lists what there is")
+            }
             WebError::NotFound(what) => format!("there is no such {what}"),
             WebError::Malformed(sentence)
             | WebError::Body(_, sentence)
@@ -63,14 +63,17 @@ impl WebError {
             | WebError::TooSoon(sentence, _) => sentence.clone(),
             WebError::Unauthorized(sentence) => (*sentence).to_owned(),
             WebError::Forbidden(scope) => {
-                format!("this needs a token with the scope {scope}; make one with sitebell account token")
+                format!(
+                    "this needs a token with the scope {scope}; make one with sitebell account token"
+                )
             }
             WebError::Method { method, methods } => {
                 format!("{method} is not possible here; use {methods}")
             }
             WebError::Stopping => "the service is stopping; ask again when it is back".to_owned(),
             WebError::Internal(_) => {
-                "something went wrong on our side; it was noted, and trying again later may help".to_owned()
+                "something went wrong on our side; it was noted, and trying again later may help"
+                    .to_owned()
             }
         }
     }

@@ -57,10 +57,7 @@ pub struct Service {
 pub type Data = web::Data<Service>;
 
 /// Answers at a listener that is open already, until it is stopped.
-pub fn serve(
-    service: Service,
-    listener: TcpListener,
-) -> std::io::Result<(Server, ServerHandle)> {
+pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server, ServerHandle)> {
     let https = service.paths.is_https();
     let service = web::Data::new(service);
     let app = move || {

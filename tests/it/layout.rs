@@ -15,7 +15,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("change", &["moment"]),
     ("problem", &["text"]),
     ("site", &["text"]),
-    ("account", &["site"]),
+    ("account", &["text", "site"]),
+    ("secret", &[]),
     ("memory", &["moment", "change", "problem", "site"]),
     ("read", &["text", "moment", "change", "problem", "site"]),
     ("fetch", &["memory"]),
@@ -51,8 +52,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "text", "moment", "change", "problem", "site", "fetch", "load", "check", "track",
-            "feed", "config",
+            "text", "moment", "change", "problem", "site", "account", "secret", "fetch", "load",
+            "check", "track", "store", "feed", "config",
         ],
     ),
 ];
@@ -66,6 +67,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("atom_syndication", &["feed.rs"]),
     ("askama", &["feed.rs"]),
     ("rusqlite", &["store/"]),
+    ("argon2", &["secret.rs"]),
+    ("getrandom", &["secret.rs"]),
+    ("sha2", &["secret.rs"]),
+    ("rpassword", &["cli/"]),
 ];
 
 /// Every source file with its path below `src` and its text, without tests.

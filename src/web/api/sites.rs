@@ -38,8 +38,13 @@ pub async fn list(service: Data, reader: Reader, query: web::Query<After>) -> An
         false => followed(&service, &reader.0, after, limit).await?,
     };
     let sites = &sites[..sites.len().min(limit as usize)];
-    let next = sites.last().filter(|_| more).map(|site| site.id.to_string());
-    let sites = sites.iter().map(|site| SiteShape::new(site, &service.paths));
+    let next = sites
+        .last()
+        .filter(|_| more)
+        .map(|site| site.id.to_string());
+    let sites = sites
+        .iter()
+        .map(|site| SiteShape::new(site, &service.paths));
     Ok(HttpResponse::Ok().json(Sites {
         sites: sites.collect(),
         next,
@@ -172,7 +177,10 @@ pub async fn checks(
     let mut checks = service.store.checks(site.id, before, limit + 1).await?;
     let more = checks.len() > limit as usize;
     checks.truncate(limit as usize);
-    let next = checks.last().filter(|_| more).map(|check| check.id.to_string());
+    let next = checks
+        .last()
+        .filter(|_| more)
+        .map(|check| check.id.to_string());
     Ok(HttpResponse::Ok().json(Checks {
         checks: checks.into_iter().map(CheckShape::from).collect(),
         next,
@@ -208,9 +216,8 @@ pub async fn changes(
 ) -> Answer {
     let limit = limit(query.limit)?;
     let after = query.after.as_deref().map(str::parse).transpose();
-    let after = after.map_err(|error: crate::store::CursorError| {
-        WebError::Malformed(error.to_string())
-    })?;
+    let after =
+        after.map_err(|error: crate::store::CursorError| WebError::Malformed(error.to_string()))?;
     let site = find(&service, SiteId(*id)).await?;
     let (rows, next) = service.store.changes(site.id, after, limit).await?;
     Ok(HttpResponse::Ok().json(Changes {

@@ -103,10 +103,7 @@ async fn own(
     found.ok_or(WebError::NotFound("subscription"))
 }
 
-async fn shape(
-    service: &Data,
-    subscription: Subscription,
-) -> Result<SubscriptionShape, WebError> {
+async fn shape(service: &Data, subscription: Subscription) -> Result<SubscriptionShape, WebError> {
     let site = service.store.site(subscription.site).await?;
     Ok(SubscriptionShape::new(subscription, site.as_ref()))
 }
