@@ -46,13 +46,19 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
 }
 
 fn start_log(filter: &str) -> Result<(), CliError> {
-    let filter = EnvFilter::try_new(filter).map_err(|_| {
+    // A bare level is meant for Sitebell: what its parts have to say is mostly about themselves.
+    let is_level = filter.parse::<tracing::Level>().is_ok();
+    let wanted = match is_level {
+        true => format!("warn,sitebell={filter}"),
+        false => filter.to_owned(),
+    };
+    let wanted = EnvFilter::try_new(wanted).map_err(|_| {
         CliError::Argument(format!(
             "--log is “{filter}”: it must be error, warn, info, debug or trace, or a filter such as sitebell=debug,warn"
         ))
     })?;
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(wanted)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
         .with_target(false)

@@ -21,6 +21,7 @@ use tokio::sync::{Notify, OnceCell, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, timeout};
 use tracing::{error, info, warn};
+use url::Url;
 
 use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
@@ -84,6 +85,7 @@ struct State {
 
 #[derive(Clone)]
 struct UnderWay {
+    url: Url,
     host: String,
     /// The number of the check, made by whoever needs it first.
     check: Arc<OnceCell<CheckId>>,
@@ -166,7 +168,7 @@ impl Scheduler {
                         return Err(AskError::Peace(wait));
                     }
                     state.asked.push_back(site);
-                    state.begin(site, host_key(&row.url))
+                    state.begin(site, row.url)
                 }
             }
         };
@@ -273,8 +275,8 @@ impl Scheduler {
                 let is_free = state.hosts.len() < self.inner.work.hosts_at_once;
                 let is_busy = state.hosts.contains_key(&site.host);
                 if is_free && !is_busy && !state.under_way.contains_key(&site.id) {
-                    let check = state.begin(site.id, site.host.clone());
-                    self.spawn(&mut state, site.id, site.host, check);
+                    state.begin(site.id, site.url);
+                    self.spawn(&mut state, site.id);
                 }
             }
         }
@@ -284,13 +286,11 @@ impl Scheduler {
         let mut state = self.inner.state();
         let mut later = VecDeque::new();
         while let Some(site) = state.asked.pop_front() {
-            let Some(UnderWay { host, check }) = state.under_way.get(&site).cloned() else {
-                continue;
-            };
-            if state.hosts.len() < self.inner.work.hosts_at_once && !state.hosts.contains_key(&host)
-            {
-                self.spawn(&mut state, site, host, check);
-            } else {
+            let is_free = state.hosts.len() < self.inner.work.hosts_at_once;
+            let under_way = state.under_way.get(&site);
+            if under_way.is_some_and(|site| is_free && !state.hosts.contains_key(&site.host)) {
+                self.spawn(&mut state, site);
+            } else if under_way.is_some() {
                 later.push_back(site);
             }
         }
@@ -298,26 +298,29 @@ impl Scheduler {
     }
 
     /// Reads a site on a task of its own.
-    fn spawn(&self, state: &mut State, site: SiteId, host: String, check: Arc<OnceCell<CheckId>>) {
-        let inner = self.inner.clone();
+    fn spawn(&self, state: &mut State, site: SiteId) {
+        let Some(under_way) = state.under_way.get(&site).cloned() else {
+            return;
+        };
+        let host = under_way.host.clone();
         let place = Place {
             inner: self.inner.clone(),
             site,
             host: host.clone(),
         };
         let task = self.inner.runtime.spawn(async move {
-            let _place = place;
-            inner.check(site, &check).await;
+            place.inner.check(site, &under_way).await;
         });
         state.hosts.insert(host, task.abort_handle());
     }
 }
 
 impl State {
-    fn begin(&mut self, site: SiteId, host: String) -> Arc<OnceCell<CheckId>> {
+    fn begin(&mut self, site: SiteId, url: Url) -> Arc<OnceCell<CheckId>> {
         let check = Arc::<OnceCell<CheckId>>::default();
         let under_way = UnderWay {
-            host,
+            host: host_key(&url),
+            url,
             check: check.clone(),
         };
         self.under_way.insert(site, under_way);
@@ -350,8 +353,9 @@ impl Inner {
         check.get_or_try_init(begin).await.copied()
     }
 
-    async fn check(self: &Arc<Self>, site: SiteId, check: &OnceCell<CheckId>) {
-        let number = match self.number(site, check).await {
+    async fn check(self: &Arc<Self>, site: SiteId, under_way: &UnderWay) {
+        let url = &under_way.url;
+        let number = match self.number(site, &under_way.check).await {
             Ok(number) => number,
             // It was removed a moment ago.
             Err(StoreError::NotFound(_)) => return,
@@ -376,8 +380,7 @@ impl Inner {
         let result = match reading.join().await {
             Ok(result) => result,
             Err(error) if error.is_panic() => {
-                error!(
-                    site.id = site.0,
+                error!(site.url = %url,
                     "the check met a fault in Sitebell and was ended"
                 );
                 save_panic(
@@ -393,12 +396,7 @@ impl Inner {
         };
         match result {
             Ok(Done { saved, .. }) => {
-                info!(
-                    site.id = site.0,
-                    check.id = number.0,
-                    new_changes = saved.new_changes,
-                    "checked"
-                );
+                info!(site.url = %url, new_changes = saved.new_changes, "checked");
             }
             Err(ScheduleError::NoSuchSite(_) | ScheduleError::Store(StoreError::NotFound(_))) => {}
             Err(ScheduleError::Store(error)) => self.rest(&error),

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
-use crate::fetch::{FetchError, Fetcher};
+use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
+use crate::fetch::{FetchError, Fetcher, Meter};
 use crate::memory::{
     CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, SiteMemory, SiteRecord,
 };
 use crate::problem::{Code, Problem};
-use crate::site::{CheckId, SiteId, SiteUrl};
+use crate::site::{CheckId, SiteId};
 use crate::store::{Saved, Store, StoreError};
 use crate::track::{Gap, track};
 
@@ -67,12 +67,11 @@ pub(super) async fn check_and_save_as(
         .await?
         .ok_or(ScheduleError::NoSuchSite(site))?;
     let started_at = clock();
-    // What was typed was made whole when the site was added, so this cannot fail; if it does, the site is as good as gone.
-    let address =
-        SiteUrl::parse(memory.url.as_str()).map_err(|_| ScheduleError::NoSuchSite(site))?;
-    let result = check_site(
+    let meter = Meter::new(settings.limits.bytes);
+    let result = check_site_counted_by(
+        &meter,
         fetcher,
-        &address,
+        &memory.url,
         Some(&memory),
         settings,
         started_at,
@@ -87,7 +86,7 @@ pub(super) async fn check_and_save_as(
     };
     let record = match result {
         Ok(checked) => planning.record(fetcher, checked, started_at),
-        Err(error) => planning.failure(fetcher, &error),
+        Err(error) => planning.failure(fetcher, &error, &meter),
     };
     let saved = store.save_check(site, check, record).await?;
     Ok(Done { check, saved })
@@ -195,7 +194,7 @@ impl Planning<'_> {
     }
 
     /// What a check that could not be made writes: that it was tried, and nothing else changes.
-    fn failure(&self, fetcher: &Fetcher, error: &CheckError) -> CheckRecord {
+    fn failure(&self, fetcher: &Fetcher, error: &CheckError, meter: &Meter) -> CheckRecord {
         let retry_after = match error {
             CheckError::Unreachable(error) => error.retry_after(),
             CheckError::Gone(_) => None,
@@ -213,10 +212,12 @@ impl Planning<'_> {
             },
             CheckError::Gone(_) => Code::HttpError,
         };
-        let document = self.memory.root.as_ref().unwrap_or(&self.memory.url);
+        let document = self.memory.root.as_ref();
+        let document = document.unwrap_or(self.memory.url.url());
         CheckRecord {
             summary: format!("The site could not be read: {error}."),
-            requests: 1,
+            requests: meter.requests(),
+            bytes: meter.bytes(),
             problems: vec![Problem::new(code, document, error.to_string())],
             quiet_until: self.quiet_until(fetcher),
             ..self.empty(past)
@@ -265,7 +266,7 @@ impl Planning<'_> {
     }
 
     fn quiet_until(&self, fetcher: &Fetcher) -> Option<DateTime<Utc>> {
-        let wait = fetcher.peace(&self.memory.url)?;
+        let wait = fetcher.peace(self.memory.url.url())?;
         Some(self.now + TimeDelta::from_std(wait).ok()?)
     }
 

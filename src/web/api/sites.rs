@@ -22,7 +22,7 @@ const MAX_LIMIT: u32 = 1_000;
 type Answer = Result<HttpResponse, WebError>;
 
 /// The sites that the account follows; for an admin, all sites.
-#[utoipa::path(get, path = "/sites", tag = "sites", params(After), security(("token" = [])), responses(
+#[utoipa::path(get, path = "/sites", operation_id = "list_sites", tag = "sites", params(After), security(("token" = [])), responses(
     (status = 200, description = "Some sites", body = Sites),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
@@ -70,7 +70,7 @@ async fn followed(
 }
 
 /// Adds a site, whose first check begins at once; or finds it, if it is known.
-#[utoipa::path(post, path = "/sites", tag = "sites", request_body = NewSite, security(("token" = [])), responses(
+#[utoipa::path(post, path = "/sites", operation_id = "add_site", tag = "sites", request_body = NewSite, security(("token" = [])), responses(
     (status = 202, description = "It is new, and being read", body = SiteShape),
     (status = 200, description = "It was known", body = SiteShape),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
@@ -80,10 +80,7 @@ pub async fn add(service: Data, _writer: Writer, body: Json<NewSite>) -> Answer 
     let typed = SiteUrl::parse(&body.0.url).map_err(|error| invalid(&error))?;
     let judged = service.fetcher.judge(typed.url());
     judged.map_err(|refusal| invalid(&refusal))?;
-    let (id, is_new) = service
-        .store
-        .add_site(typed.url(), (service.clock)())
-        .await?;
+    let (id, is_new) = service.store.add_site(typed, (service.clock)()).await?;
     if is_new {
         service.scheduler.wake();
     }
@@ -98,7 +95,7 @@ pub async fn add(service: Data, _writer: Writer, body: Json<NewSite>) -> Answer 
 }
 
 /// A site.
-#[utoipa::path(get, path = "/sites/{site}", tag = "sites", params(("site" = i64, Path, description = "Its number")),
+#[utoipa::path(get, path = "/sites/{site}", operation_id = "show_site", tag = "sites", params(("site" = i64, Path, description = "Its number")),
     security(("token" = [])), responses(
     (status = 200, description = "The site", body = SiteShape),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
@@ -109,7 +106,7 @@ pub async fn show(service: Data, _reader: Reader, id: web::Path<i64>) -> Answer 
 }
 
 /// Pauses a site, or lets it go on.
-#[utoipa::path(patch, path = "/sites/{site}", tag = "sites", params(("site" = i64, Path, description = "Its number")),
+#[utoipa::path(patch, path = "/sites/{site}", operation_id = "change_site", tag = "sites", params(("site" = i64, Path, description = "Its number")),
     request_body = SiteChange, security(("token" = [])), responses(
     (status = 200, description = "The site as it is now", body = SiteShape),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
@@ -130,7 +127,7 @@ pub async fn change(
 }
 
 /// Removes a site with everything that is known of it.
-#[utoipa::path(delete, path = "/sites/{site}", tag = "sites", params(("site" = i64, Path, description = "Its number")),
+#[utoipa::path(delete, path = "/sites/{site}", operation_id = "remove_site", tag = "sites", params(("site" = i64, Path, description = "Its number")),
     security(("token" = [])), responses(
     (status = 204, description = "It is gone"),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
@@ -143,7 +140,7 @@ pub async fn remove(service: Data, _admin: Admin, id: web::Path<i64>) -> Answer 
 }
 
 /// Asks for a check now. One that is under way already is the one that is told.
-#[utoipa::path(post, path = "/sites/{site}/check", tag = "checks",
+#[utoipa::path(post, path = "/sites/{site}/check", operation_id = "check_site", tag = "checks",
     params(("site" = i64, Path, description = "Its number")), security(("token" = [])), responses(
     (status = 202, description = "The check has begun, or waits for its turn", body = CheckAsked),
     (status = 429, description = "The host of the site asked to be left alone until Retry-After is over",
@@ -159,7 +156,7 @@ pub async fn check_now(service: Data, _writer: Writer, id: web::Path<i64>) -> An
 }
 
 /// The checks of a site.
-#[utoipa::path(get, path = "/sites/{site}/checks", tag = "checks",
+#[utoipa::path(get, path = "/sites/{site}/checks", operation_id = "list_checks", tag = "checks",
     params(("site" = i64, Path, description = "Its number"), Before), security(("token" = [])), responses(
     (status = 200, description = "Some checks, newest first", body = Checks),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
@@ -188,7 +185,7 @@ pub async fn checks(
 }
 
 /// A check of a site.
-#[utoipa::path(get, path = "/sites/{site}/checks/{check}", tag = "checks", params(
+#[utoipa::path(get, path = "/sites/{site}/checks/{check}", operation_id = "show_check", tag = "checks", params(
         ("site" = i64, Path, description = "The number of the site"),
         ("check" = i64, Path, description = "The number of the check")),
     security(("token" = [])), responses(
@@ -203,7 +200,7 @@ pub async fn check(service: Data, _reader: Reader, ids: web::Path<(i64, i64)>) -
 }
 
 /// The changes of a site, in the order in which they were found.
-#[utoipa::path(get, path = "/sites/{site}/changes", tag = "changes",
+#[utoipa::path(get, path = "/sites/{site}/changes", operation_id = "list_changes", tag = "changes",
     params(("site" = i64, Path, description = "Its number"), After), security(("token" = [])), responses(
     (status = 200, description = "Some changes", body = Changes),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),

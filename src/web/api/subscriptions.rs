@@ -16,7 +16,7 @@ use crate::web::error::WebError;
 type Answer = Result<HttpResponse, WebError>;
 
 /// Everything that the account follows.
-#[utoipa::path(get, path = "/subscriptions", tag = "subscriptions", security(("token" = [])), responses(
+#[utoipa::path(get, path = "/subscriptions", operation_id = "list_subscriptions", tag = "subscriptions", security(("token" = [])), responses(
     (status = 200, description = "All of them", body = Subscriptions),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
@@ -29,7 +29,7 @@ pub async fn list(service: Data, reader: Reader) -> Answer {
 }
 
 /// Follows a site, or one collection of it. Doing it again gives the same subscription.
-#[utoipa::path(post, path = "/subscriptions", tag = "subscriptions", request_body = NewSubscription,
+#[utoipa::path(post, path = "/subscriptions", operation_id = "add_subscription", tag = "subscriptions", request_body = NewSubscription,
     security(("token" = [])), responses(
     (status = 201, description = "Followed from now on", body = SubscriptionShape),
     (status = 200, description = "Followed already", body = SubscriptionShape),
@@ -66,7 +66,7 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
 }
 
 /// A subscription of the account.
-#[utoipa::path(get, path = "/subscriptions/{subscription}", tag = "subscriptions",
+#[utoipa::path(get, path = "/subscriptions/{subscription}", operation_id = "show_subscription", tag = "subscriptions",
     params(("subscription" = i64, Path, description = "Its number")), security(("token" = [])), responses(
     (status = 200, description = "The subscription", body = SubscriptionShape),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
@@ -77,7 +77,7 @@ pub async fn show(service: Data, reader: Reader, id: web::Path<i64>) -> Answer {
 }
 
 /// Ends a subscription of the account.
-#[utoipa::path(delete, path = "/subscriptions/{subscription}", tag = "subscriptions",
+#[utoipa::path(delete, path = "/subscriptions/{subscription}", operation_id = "remove_subscription", tag = "subscriptions",
     params(("subscription" = i64, Path, description = "Its number")), security(("token" = [])), responses(
     (status = 204, description = "Not followed any more"),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
