@@ -348,8 +348,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_hash_says_how_it_was_made_and_only_the_password_fits() {
-        let hash = hash_password(&Password::parse("fox-dén8").unwrap());
-        let hash = hash.await.unwrap();
+        let password = Password::parse("fox-dén8").unwrap();
+        let hash = hash_password(&password).await.unwrap();
         assert!(
             hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
             "{hash}"
@@ -361,8 +361,8 @@ mod tests {
         for wrong in ["", "fox-dén9", "Fox-dén8", "fox-dén8 ", &"x".repeat(5_000)] {
             assert!(!fits(wrong).await, "{wrong}");
         }
-        let again = hash_password(&Password::parse("fox-dén8").unwrap());
-        assert_ne!(again.await.unwrap(), hash, "each has salt of its own");
+        let again = hash_password(&password).await.unwrap();
+        assert_ne!(again, hash, "each has salt of its own");
     }
 
     #[tokio::test]

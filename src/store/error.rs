@@ -75,7 +75,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// There is no database where one is needed.
-    #[error("there is no Sitebell database in {}; name its folder with --data", .folder.display())]
+    #[error("there is no Sitebell database in {}; name its folder with --data, or make one with sitebell account add", .folder.display())]
     Missing {
         /// The folder.
         folder: PathBuf,
@@ -186,7 +186,7 @@ impl StoreError {
 /// What the operating system said, and what to do about it.
 fn advice(error: &io::Error) -> String {
     let sentence = match error.kind() {
-        io::ErrorKind::NotFound => "it is not there; see whether the name and its folder are right",
+        io::ErrorKind::NotFound => "it or its folder is not there; see whether the name is right",
         io::ErrorKind::NotADirectory => {
             "it is not a folder, or is below a file; choose another one"
         }
