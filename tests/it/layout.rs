@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("secret", &[]),
     ("memory", &["moment", "change", "problem", "site"]),
     ("read", &["text", "moment", "change", "problem", "site"]),
-    ("fetch", &["memory"]),
+    ("fetch", &["site", "memory"]),
     (
         "load",
         &[

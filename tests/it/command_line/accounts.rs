@@ -347,7 +347,7 @@ fn the_data_is_named_by_a_flag_or_a_variable_or_the_file() {
 fn accounts_are_managed_beside_a_service() {
     let place = Place::new();
     let _lock = ServeLock::take(&place.data()).unwrap();
-    let (mut service, mut lines) = crate::storing::beside::writer(&place.data());
+    let (_service, mut lines) = crate::storing::beside::writer(&place.data());
     lines.next().unwrap();
     place.add("bob", &[]);
     let token = place.done(&["account", "token", "bob"]);
@@ -356,8 +356,6 @@ fn accounts_are_managed_beside_a_service() {
     assert!(place.done(&["account", "list"]).contains("bob"));
     place.done(&["account", "remove", "bob", "--yes"]);
     assert!(lines.next().is_some(), "the service still writes");
-    service.kill().unwrap();
-    service.wait().unwrap();
 }
 
 #[test]
