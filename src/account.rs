@@ -138,6 +138,39 @@ impl fmt::Display for Scope {
     }
 }
 
+/// Who may make an account for themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Registration {
+    /// Everybody.
+    Open,
+    /// Who was invited.
+    Invite,
+    /// Nobody; the operator makes accounts.
+    Closed,
+}
+
+impl Registration {
+    /// Its name in the settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Registration::Open => "open",
+            Registration::Invite => "invite",
+            Registration::Closed => "closed",
+        }
+    }
+
+    /// The one of that name.
+    pub fn parse(text: &str) -> Option<Registration> {
+        [
+            Registration::Open,
+            Registration::Invite,
+            Registration::Closed,
+        ]
+        .into_iter()
+        .find(|registration| registration.as_str() == text)
+    }
+}
+
 /// The number of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriptionId(pub i64);

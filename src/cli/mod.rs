@@ -7,14 +7,15 @@ mod account;
 mod backup;
 mod check;
 mod report;
+mod serve;
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use crate::config::{Config, ConfigError, DEFAULT_FILE, SETTINGS, Values};
+use crate::config::{Config, ConfigError, Group, SETTINGS, Values};
 use crate::secret::SecretError;
 use crate::store::StoreError;
 
@@ -61,6 +62,7 @@ pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode 
     };
     let result = match matches.subcommand() {
         Some(("check", arguments)) => check::run(arguments),
+        Some(("serve", arguments)) => serve::run(arguments),
         Some(("account", arguments)) => account::run(arguments),
         Some(("backup", arguments)) => backup::run_backup(arguments),
         Some(("restore", arguments)) => backup::run_restore(arguments),
@@ -107,15 +109,22 @@ pub fn command() -> Command {
         .about("Follow any website: reads what a site says about its changes and makes feeds of it")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(check::command()))
-        .subcommand(with_data(account::command()))
-        .subcommand(with_data(backup::backup_command()))
-        .subcommand(with_data(backup::restore_command()))
+        .subcommand(with_settings(
+            serve::command(),
+            &[Group::Service, Group::Data, Group::Reading],
+        ))
+        .subcommand(with_settings(check::command(), &[Group::Reading]))
+        .subcommand(with_settings(account::command(), &[Group::Data]))
+        .subcommand(with_settings(backup::backup_command(), &[Group::Data]))
+        .subcommand(with_settings(backup::restore_command(), &[Group::Data]))
 }
 
-/// Adds the settings of fetching and checking to a command.
-fn with_settings(command: Command) -> Command {
-    let settings = SETTINGS.iter().map(|setting| {
+/// Adds settings to a command.
+fn with_settings(command: Command, groups: &[Group]) -> Command {
+    let settings = SETTINGS
+        .iter()
+        .filter(|setting| groups.contains(&setting.group));
+    let settings = settings.map(|setting| {
         let action = if setting.is_list() {
             ArgAction::Append
         } else {
@@ -126,6 +135,7 @@ fn with_settings(command: Command) -> Command {
             .value_name(setting.value)
             .action(action)
             .allow_negative_numbers(true) // Refused by name, and not as a flag that nobody knows.
+            .global(true) // `account` has commands of its own.
             .help(setting.to_string())
             .help_heading("Settings (a flag, or the environment, or sitebell.toml)")
     });
@@ -133,56 +143,10 @@ fn with_settings(command: Command) -> Command {
         .long("config")
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
+        .global(true)
         .help("Read settings from this file instead of sitebell.toml in the working directory")
         .help_heading("Settings (a flag, or the environment, or sitebell.toml)");
     command.arg(file).args(settings)
-}
-
-/// Adds the place of the data to a command and those below it.
-fn with_data(command: Command) -> Command {
-    let data = Arg::new("data")
-        .long("data")
-        .value_name("FOLDER")
-        .value_parser(value_parser!(PathBuf))
-        .global(true)
-        .help("The folder of the database [env: SITEBELL_DATA] [default: ./data]");
-    let file = Arg::new("config")
-        .long("config")
-        .value_name("FILE")
-        .value_parser(value_parser!(PathBuf))
-        .global(true)
-        .help("Read settings from this file instead of sitebell.toml in the working directory");
-    command.arg(data).arg(file)
-}
-
-/// Where the data is: by a flag, by the environment, by the settings file, or in `./data`.
-fn data_folder(arguments: &ArgMatches) -> Result<PathBuf, CliError> {
-    if let Some(folder) = arguments.get_one::<PathBuf>("data") {
-        return Ok(folder.clone());
-    }
-    let variable = std::env::var_os("SITEBELL_DATA").filter(|value| !value.is_empty());
-    if let Some(folder) = variable {
-        return Ok(folder.into());
-    }
-    let named = arguments.get_one::<PathBuf>("config");
-    let path = named.map_or(Path::new(DEFAULT_FILE), PathBuf::as_path);
-    let fault = |reason: String| ConfigError::File {
-        path: path.display().to_string(),
-        reason,
-    };
-    let text = match std::fs::read_to_string(path) {
-        Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
-            String::new()
-        }
-        result => result.map_err(|error| fault(error.to_string()))?,
-    };
-    let table: Result<toml::Table, toml::de::Error> = text.parse();
-    let table = table.map_err(|error| fault(error.message().to_owned()))?;
-    match table.get("data") {
-        Some(toml::Value::String(folder)) if !folder.is_empty() => Ok(folder.into()),
-        Some(_) => Err(fault("`data` must be the path of a folder in quotes".to_owned()).into()),
-        None => Ok("./data".into()),
-    }
 }
 
 /// Runs what has to wait for something.
@@ -197,12 +161,21 @@ fn wait_for<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, Cli
 
 /// The settings that hold for a command.
 fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
+    Ok(values(arguments)?.config()?)
+}
+
+/// Where the data is. What else is set does not matter to those who ask this.
+fn data_folder(arguments: &ArgMatches) -> Result<PathBuf, CliError> {
+    Ok(values(arguments)?.data()?)
+}
+
+fn values(arguments: &ArgMatches) -> Result<Values, ConfigError> {
     let flag = |name: &str| {
-        arguments
-            .get_many::<String>(name)
-            .map(|values| values.cloned().collect())
+        // A command does not take the settings of others.
+        let values = arguments.try_get_many::<String>(name).ok().flatten();
+        values.map(|values| values.cloned().collect())
     };
-    let values = Values::gather(
+    Values::gather(
         |name| flag(name).unwrap_or_default(),
         |name| {
             // A value that is no text should be refused as what it is, not passed over.
@@ -210,8 +183,7 @@ fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
             (!value.is_empty()).then_some(value)
         },
         arguments.get_one::<PathBuf>("config").map(PathBuf::as_path),
-    )?;
-    Ok(values.config()?)
+    )
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no error.

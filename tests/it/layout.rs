@@ -48,12 +48,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("feed", &["text", "moment", "change", "site"]),
-    ("config", &["fetch", "load", "check"]),
+    (
+        "web",
+        &[
+            "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
+            "schedule",
+        ],
+    ),
+    (
+        "config",
+        &["account", "fetch", "load", "check", "store", "schedule"],
+    ),
     (
         "cli",
         &[
             "text", "moment", "change", "problem", "site", "account", "secret", "fetch", "load",
-            "check", "track", "store", "feed", "config",
+            "check", "track", "store", "schedule", "feed", "web", "config",
         ],
     ),
 ];
@@ -67,6 +77,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("atom_syndication", &["feed.rs"]),
     ("askama", &["feed.rs"]),
     ("rusqlite", &["store/"]),
+    ("actix_web", &["web/"]),
+    ("utoipa", &["web/api/"]),
+    ("tokio_cron_scheduler", &["schedule/"]),
+    ("argon2", &["secret.rs"]),
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
     ("sha2", &["secret.rs"]),
