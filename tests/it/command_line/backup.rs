@@ -137,7 +137,7 @@ fn without_data_there_is_nothing_to_back_up() {
     let place = Place::new();
     place.refused(
         &["backup", "copy"],
-        &["nothing to back up in ./data", "--data"],
+        &["nothing to back up in data", "--data"],
     );
     let arguments = ["backup", "copy", "--data", "elsewhere"];
     place.refused(&arguments, &["nothing to back up in elsewhere"]);
@@ -176,7 +176,7 @@ async fn nothing_is_restored_below_a_running_service() {
     let place = place().await;
     place.done(&["backup", "copy"]);
     let lock = ServeLock::take(&place.data()).unwrap();
-    let sentence = "another sitebell serves ./data; stop it first";
+    let sentence = "another sitebell serves data; stop it first";
     place.refused(&["restore", "copy"], &[sentence]);
     drop(lock);
     // A service of another kind that has the database open.
