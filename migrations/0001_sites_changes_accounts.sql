@@ -11,6 +11,7 @@ INSERT INTO instance (id, name) VALUES (1, lower(hex(randomblob(8))));
 CREATE TABLE sites (
     id            INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     url           TEXT    NOT NULL UNIQUE,
+    scheme_given  INTEGER NOT NULL,            -- 0 if https is only a guess, and http will do
     slug          TEXT    NOT NULL UNIQUE,
     feed_id       TEXT    NOT NULL,
     host          TEXT    NOT NULL,            -- name and port: who is asked, and how often, is decided by host

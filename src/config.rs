@@ -5,13 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use url::Url;
+
+use crate::account::Registration;
 use crate::check::CheckSettings;
 use crate::fetch::{AllowNet, FetchSettings};
 use crate::load::Limits;
+use crate::schedule::policy::Policy;
+use crate::schedule::upkeep::{Copies, CronLine, Upkeep};
+use crate::store::Keep;
 
 /// The file that is read from the working directory where `--config` names no other.
 pub const DEFAULT_FILE: &str = "sitebell.toml";
@@ -27,6 +34,19 @@ pub struct Setting {
     pub default: &'static str,
     /// What it does.
     pub help: &'static str,
+    /// The commands that take it.
+    pub group: Group,
+}
+
+/// Settings that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Reading sites: for `check` and `serve`.
+    Reading,
+    /// Where the data is: for all commands that work on it.
+    Data,
+    /// The service.
+    Service,
 }
 
 impl Setting {
@@ -42,15 +62,34 @@ impl Setting {
 }
 
 macro_rules! settings {
-    ($($name:literal $value:ident $default:literal $help:literal;)+) => {
-        /// The settings of fetching and checking.
+    ($($group:ident { $($name:literal $value:ident $default:literal $help:literal;)+ })+) => {
+        /// Every setting.
         pub const SETTINGS: &[Setting] = &[
-            $(Setting { name: $name, value: stringify!($value), default: $default, help: $help },)+
+            $($(Setting {
+                name: $name, value: stringify!($value), default: $default, help: $help, group: Group::$group,
+            },)+)+
         ];
     };
 }
 
-settings! {
+settings! { Service {
+    "listen" ADDRESS "127.0.0.1:8080" "The address and port that the service answers at";
+    "public-url" URL "" "The address at which people reach the service; http:// and the one above where nothing is given";
+    "registration" WHO "closed" "Who may sign up: open, invite or closed";
+    "check-every" DURATION "1d" "How often a site is checked to begin with; those that change are checked more often, others less";
+    "check-floor" DURATION "" "The shortest time between two checks of a site; a 24th of check-every where nothing is given";
+    "check-ceiling" DURATION "" "The longest time between two checks of a site; seven times check-every where nothing is given";
+    "max-hosts" NUMBER "32" "Hosts that are read at the same time";
+    "keep-checks" NUMBER "100" "Checks of each site that are remembered";
+    "keep-changes" NUMBER "100000" "Changes of each collection that are remembered";
+    "prune-at" CRON "0 30 3 * * *" "When older ones are forgotten: seconds, minutes, hours, days, months, weekdays, in UTC";
+    "backup-to" FOLDER "" "A folder for copies of the data; none are made where nothing is given";
+    "backup-at" CRON "0 0 4 * * *" "When a copy is made";
+    "keep-backups" NUMBER "7" "Copies that are kept";
+    "log" LEVEL "info" "What is logged: error, warn, info, debug or trace, or a filter such as sitebell=debug,warn";
+} Data {
+    "data" FOLDER "data" "The folder that everything is kept in";
+} Reading {
     "allow-net" NETWORK "" "A network outside the public internet that may be fetched from, as CIDR or CIDR:port; may be given several times";
     "contact" TEXT "" "A URL or mail address at which site owners reach the operator; sent in the User-Agent";
     "host-gap" DURATION "500ms" "The least time between two requests to one host name";
@@ -68,7 +107,7 @@ settings! {
     "max-collections" NUMBER "100" "Collections of one site that are read";
     "max-changes" NUMBER "250000" "Changes that one check of a site takes in; the rest waits for the next check";
     "max-descriptions" NUMBER "20" "Pages and descriptions that one check reads for titles";
-}
+}}
 
 /// A value that cannot be used, and where it came from.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +132,7 @@ pub enum ConfigError {
     },
     /// A key that means nothing.
     #[error(
-        "the settings file {path} has the key “{key}”, which is not a setting; see `sitebell check --help`"
+        "the settings file {path} has the key “{key}”, which is not a setting; see `sitebell serve --help`"
     )]
     Key {
         /// The file.
@@ -110,6 +149,29 @@ pub struct Config {
     pub fetch: FetchSettings,
     /// The bounds of one check.
     pub limits: Limits,
+    /// Where everything is kept.
+    pub data: PathBuf,
+    /// The service.
+    pub service: ServiceSettings,
+}
+
+/// How the service runs.
+#[derive(Debug, Clone)]
+pub struct ServiceSettings {
+    /// Where it answers.
+    pub listen: SocketAddr,
+    /// Where people reach it; ends with a slash.
+    pub public_url: Option<Url>,
+    /// Who may sign up.
+    pub registration: Registration,
+    /// How often sites are checked.
+    pub policy: Policy,
+    /// Hosts that are read at the same time.
+    pub max_hosts: usize,
+    /// What happens at night.
+    pub upkeep: Upkeep,
+    /// What is logged.
+    pub log: String,
 }
 
 /// Where a value came from.
@@ -172,14 +234,11 @@ impl Values {
             max_document_bytes: self.one("max-document-size", size)?,
             max_other_bytes: self.one("max-page-size", size)?,
             host_gap: self.one("host-gap", duration)?,
-            max_in_flight: self.one("max-requests", |text| match number(text)? {
-                0 => Err("it must be at least 1".to_owned()),
-                count => Ok(count),
-            })?,
+            max_in_flight: self.one("max-requests", at_least_one)?,
             allow_nets: self.all("allow-net", |text| {
                 AllowNet::from_str(text).map_err(|error| error.to_string())
             })?,
-            contact: self.all("contact", |text| Ok(text.to_owned()))?.pop(),
+            contact: self.optional("contact", |text| Ok(text.to_owned()))?,
             ..FetchSettings::default()
         };
         let limits = Limits {
@@ -191,7 +250,59 @@ impl Values {
             bytes: self.one("max-check-size", size)?,
             time: self.one("check-timeout", duration)?,
         };
-        Ok(Config { fetch, limits })
+        Ok(Config {
+            fetch,
+            limits,
+            data: self.data()?,
+            service: self.service()?,
+        })
+    }
+
+    /// Where the data is.
+    pub fn data(&self) -> Result<PathBuf, ConfigError> {
+        self.one("data", |text| match text {
+            "" => Err("it must be the path of a folder".to_owned()),
+            text => Ok(PathBuf::from(text)),
+        })
+    }
+
+    fn service(&self) -> Result<ServiceSettings, ConfigError> {
+        let copies = match self.optional("backup-to", |text| Ok(PathBuf::from(text)))? {
+            Some(folder) => Some(Copies {
+                folder,
+                at: self.one("backup-at", CronLine::from_str)?,
+                keep: self.one("keep-backups", at_least_one)?,
+            }),
+            None => None,
+        };
+        let every = self.one("check-every", duration)?;
+        Ok(ServiceSettings {
+            listen: self.one("listen", |text| {
+                text.parse().map_err(|_| {
+                    "it must be an address and a port such as 127.0.0.1:8080".to_owned()
+                })
+            })?,
+            public_url: self.optional("public-url", public_url)?,
+            registration: self.one("registration", |text| {
+                Registration::parse(text)
+                    .ok_or_else(|| "it must be open, invite or closed".to_owned())
+            })?,
+            policy: Policy::new(
+                every,
+                self.optional("check-floor", duration)?,
+                self.optional("check-ceiling", duration)?,
+            ),
+            max_hosts: self.one("max-hosts", at_least_one)?,
+            upkeep: Upkeep {
+                prune_at: self.one("prune-at", CronLine::from_str)?,
+                keep: Keep {
+                    checks_per_site: self.one("keep-checks", at_least_one)?,
+                    changes_per_collection: self.one("keep-changes", at_least_one)?,
+                },
+                copies,
+            },
+            log: self.one("log", |text| Ok(text.to_owned()))?,
+        })
     }
 
     fn all<T>(
@@ -212,17 +323,25 @@ impl Values {
         values.iter().map(parse).collect()
     }
 
+    fn optional<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ConfigError> {
+        Ok(self.all(name, parse)?.pop())
+    }
+
     fn one<T>(
         &self,
         name: &str,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, ConfigError> {
-        let last = self.all(name, parse)?.pop();
-        last.ok_or_else(|| ConfigError::Value {
-            from: name.to_owned(),
-            text: String::new(),
-            reason: "it needs a value".to_owned(),
-        })
+        self.optional(name, parse)?
+            .ok_or_else(|| ConfigError::Value {
+                from: name.to_owned(),
+                text: String::new(),
+                reason: "it needs a value".to_owned(),
+            })
     }
 }
 
@@ -292,6 +411,31 @@ fn plain(value: &toml::Value) -> String {
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| "it must be a whole number".to_owned())
+}
+
+fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    match number(text)? {
+        count if count < T::from(1) => Err("it must be at least 1".to_owned()),
+        count => Ok(count),
+    }
+}
+
+/// An address that ours can be put behind: http or https, with a path at most.
+fn public_url(text: &str) -> Result<Url, String> {
+    let fault = || "it must be an address such as https://bell.example.com/".to_owned();
+    let mut url = Url::parse(text).map_err(|_| fault())?;
+    let is_plain = url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if !matches!(url.scheme(), "http" | "https") || !is_plain {
+        return Err(fault());
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
 }
 
 /// `500ms`, `20s`, `5m`, `12h`, `7d`; several of them are added up.

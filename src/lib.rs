@@ -3,22 +3,22 @@
 //! # The way of the data
 //!
 //! ```text
-//! address -> discover -> fetch -> read -> track -> store
-//!                                               -> feed
+//! address -> discover -> fetch -> read -> track -> store -> feed
+//!                                                        -> web
 //! ```
 //!
 //! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`]
 //! gets single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which
 //! is pure and knows the formats. [`check`] walks from that first document to every change, with what is remembered of
-//! the site ([`memory`]). [`track`] decides what of it is new, [`schedule`] saves that in the [`store`], the only code
-//! that knows SQL, and [`feed`] renders it. [`cli`] is what a person at a terminal sees of all this, with the settings
-//! of [`config`].
+//! the site ([`memory`]). [`track`] decides what of it is new. [`schedule`] does all this for every site that is due,
+//! and saves it in the [`store`], the only code that knows SQL. [`feed`] renders it, and [`web`] answers people
+//! and programs. [`cli`] is what the operator at a terminal sees of all this, with the settings of [`config`].
 //!
 //! # The modules, in that order
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`memory`] | the words of the product, as types |
+//! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`secret`], [`memory`] | the words of the product, as types |
 //! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata |
 //! | [`fetch`] | one polite, guarded, bounded GET |
 //! | [`load`] | one document within the bounds of one check |
@@ -26,8 +26,9 @@
 //! | [`check`] | one reading of a site |
 //! | [`track`] | what is new |
 //! | [`store`] | what is kept, in SQLite |
-//! | [`schedule`] | a check saved in one transaction, and when the next one is due |
+//! | [`schedule`] | what is due is checked and saved, in good time and not too much at once |
 //! | [`feed`] | Atom |
+//! | [`web`] | the service over HTTP |
 //! | [`config`], [`cli`] | settings and commands |
 //!
 //! Dependencies point upwards in this table and never down; `tests/it/layout.rs` keeps it so.
@@ -46,7 +47,9 @@ pub mod moment;
 pub mod problem;
 pub mod read;
 pub mod schedule;
+pub mod secret;
 pub mod site;
 pub mod store;
 pub mod text;
 pub mod track;
+pub mod web;

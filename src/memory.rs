@@ -14,7 +14,7 @@ use url::Url;
 use crate::change::{Change, ChangeKind};
 use crate::moment::Moment;
 use crate::problem::Problem;
-use crate::site::{About, CollectionId, Format, SiteId, SiteStatus};
+use crate::site::{About, CollectionId, Format, SiteId, SiteStatus, SiteUrl};
 
 /// What is remembered of a site.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct SiteMemory {
     /// The site.
     pub id: SiteId,
     /// The address that was asked for.
-    pub url: Url,
+    pub url: SiteUrl,
     /// The root document, once it was found.
     pub root: Option<Url>,
     /// What the site said about itself.

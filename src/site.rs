@@ -209,6 +209,16 @@ impl SiteUrl {
         Ok(SiteUrl { url, scheme_given })
     }
 
+    /// What was read before and kept.
+    pub fn kept(url: Url, scheme_given: bool) -> SiteUrl {
+        SiteUrl { url, scheme_given }
+    }
+
+    /// Whether the person said http or https.
+    pub fn is_scheme_given(&self) -> bool {
+        self.scheme_given
+    }
+
     /// The address.
     pub fn url(&self) -> &Url {
         &self.url
@@ -234,6 +244,13 @@ impl SiteUrl {
         url.set_path(path);
         url.set_query(None);
         url
+    }
+}
+
+/// An address that is whole already.
+impl From<&Url> for SiteUrl {
+    fn from(url: &Url) -> Self {
+        SiteUrl::kept(url.clone(), true)
     }
 }
 

@@ -209,8 +209,8 @@ async fn due(table: &mut Table) {
     let (store, _) = open(folder.path()).await;
     let db = Connection::open(folder.path().join(FILE)).unwrap();
     let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-         INSERT INTO sites (url, slug, feed_id, host, status, interval_secs, next_check_at)
-         SELECT 'https://host-' || n || '.example/', 'host-' || n, 'tag:host-' || n,
+         INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at)
+         SELECT 'https://host-' || n || '.example/', 1, 'host-' || n, 'tag:host-' || n,
            'host-' || n || '.example:443', 'ok', 86400, n * 7919 % 100000
          FROM numbers";
     db.execute(fill, []).unwrap();
@@ -233,7 +233,10 @@ fn now() -> DateTime<Utc> {
 
 async fn open(folder: &Path) -> (Store, SiteId) {
     let store = Store::open(folder).await.unwrap();
-    let (site, _) = store.add_site(&SITE.parse().unwrap(), now()).await.unwrap();
+    let (site, _) = store
+        .add_site(&SITE.parse::<url::Url>().unwrap(), now())
+        .await
+        .unwrap();
     (store, site)
 }
 

@@ -15,7 +15,7 @@ use url::Url;
 use crate::change::Change;
 pub use crate::discover::DiscoverError as CheckError;
 use crate::discover::discover;
-use crate::fetch::{FetchError, Fetcher};
+use crate::fetch::{FetchError, Fetcher, Meter};
 use crate::load::{Limits, Loader, Progress};
 use crate::memory::{DocumentMemory, ListMemory, SiteMemory};
 use crate::moment::Moment;
@@ -114,10 +114,24 @@ pub async fn check_site(
     now: DateTime<Utc>,
     progress: Progress,
 ) -> Result<Checked, CheckError> {
-    match check_address(fetcher, site, memory, settings, now, &progress).await {
+    let meter = Meter::new(settings.limits.bytes);
+    check_site_counted_by(&meter, fetcher, site, memory, settings, now, progress).await
+}
+
+/// The same; `meter` counts what it takes, also if it comes to nothing, and knows the most.
+pub async fn check_site_counted_by(
+    meter: &Meter,
+    fetcher: &Fetcher,
+    site: &SiteUrl,
+    memory: Option<&SiteMemory>,
+    settings: &CheckSettings,
+    now: DateTime<Utc>,
+    progress: Progress,
+) -> Result<Checked, CheckError> {
+    match check_address(meter, fetcher, site, memory, settings, now, &progress).await {
         // Small sites are not always on https, and people do not type schemes.
         Err(CheckError::Unreachable(error)) if speaks_no_https(&error) => match site.over_http() {
-            Some(plain) => check_address(fetcher, &plain, memory, settings, now, &progress)
+            Some(plain) => check_address(meter, fetcher, &plain, memory, settings, now, &progress)
                 .await
                 // What is wrong with https is the better answer of the two.
                 .map_err(|_| CheckError::Unreachable(error)),
@@ -135,6 +149,7 @@ fn speaks_no_https(error: &FetchError) -> bool {
 }
 
 async fn check_address(
+    meter: &Meter,
     fetcher: &Fetcher,
     site: &SiteUrl,
     memory: Option<&SiteMemory>,
@@ -146,6 +161,7 @@ async fn check_address(
         accept_lastmod: settings.accept_lastmod,
     };
     let mut loader = Loader::new(
+        meter,
         fetcher,
         site.url().clone(),
         memory,

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{CliError, Outcome, config, print, report, wants_colour};
+use super::{CliError, Outcome, config, print, report, wait_for, wants_colour};
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
 use crate::feed::{Part, Subject, site_feed};
 use crate::fetch::{FetchError, Fetcher};
@@ -74,23 +74,14 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
     };
     let fetcher =
         Fetcher::new(config.fetch).map_err(|error| CliError::Failed(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime =
-        runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
     let now = Utc::now();
     let bar = progress_bar();
-    let checked = runtime.block_on(check_site(
-        &fetcher,
-        &site,
-        None,
-        &settings,
-        now,
-        progress(&bar),
-    ));
+    let checked = wait_for(async {
+        let progress = progress(&bar);
+        Ok(check_site(&fetcher, &site, None, &settings, now, progress).await)
+    });
     bar.finish_and_clear();
-    let checked = checked.map_err(|error| {
+    let checked = checked?.map_err(|error| {
         let hint = allow_net_hint(&error);
         CliError::Failed(format!("{site} cannot be checked: {error}{hint}"))
     })?;

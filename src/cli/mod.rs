@@ -3,8 +3,11 @@
 //! Every command ends in one of three ways, which are the exit codes: done; done, and problems were found; could not be
 //! done, with one clear sentence.
 
+mod account;
+mod backup;
 mod check;
 mod report;
+mod serve;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,7 +15,9 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
-use crate::config::{Config, ConfigError, SETTINGS, Values};
+use crate::config::{Config, ConfigError, Group, SETTINGS, Values};
+use crate::secret::SecretError;
+use crate::store::StoreError;
 
 /// Why a command could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +25,12 @@ pub enum CliError {
     /// A setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A password.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// An argument.
     #[error("{0}")]
     Argument(String),
@@ -51,6 +62,10 @@ pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode 
     };
     let result = match matches.subcommand() {
         Some(("check", arguments)) => check::run(arguments),
+        Some(("serve", arguments)) => serve::run(arguments),
+        Some(("account", arguments)) => account::run(arguments),
+        Some(("backup", arguments)) => backup::run_backup(arguments),
+        Some(("restore", arguments)) => backup::run_restore(arguments),
         _ => Err(CliError::Argument(
             "there is no such command; see sitebell --help".to_owned(),
         )),
@@ -94,12 +109,22 @@ pub fn command() -> Command {
         .about("Follow any website: reads what a site says about its changes and makes feeds of it")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(check::command()))
+        .subcommand(with_settings(
+            serve::command(),
+            &[Group::Service, Group::Data, Group::Reading],
+        ))
+        .subcommand(with_settings(check::command(), &[Group::Reading]))
+        .subcommand(with_settings(account::command(), &[Group::Data]))
+        .subcommand(with_settings(backup::backup_command(), &[Group::Data]))
+        .subcommand(with_settings(backup::restore_command(), &[Group::Data]))
 }
 
-/// Adds the settings of fetching and checking to a command.
-fn with_settings(command: Command) -> Command {
-    let settings = SETTINGS.iter().map(|setting| {
+/// Adds settings to a command.
+fn with_settings(command: Command, groups: &[Group]) -> Command {
+    let settings = SETTINGS
+        .iter()
+        .filter(|setting| groups.contains(&setting.group));
+    let settings = settings.map(|setting| {
         let action = if setting.is_list() {
             ArgAction::Append
         } else {
@@ -110,6 +135,7 @@ fn with_settings(command: Command) -> Command {
             .value_name(setting.value)
             .action(action)
             .allow_negative_numbers(true) // Refused by name, and not as a flag that nobody knows.
+            .global(true) // `account` has commands of its own.
             .help(setting.to_string())
             .help_heading("Settings (a flag, or the environment, or sitebell.toml)")
     });
@@ -117,19 +143,39 @@ fn with_settings(command: Command) -> Command {
         .long("config")
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
+        .global(true)
         .help("Read settings from this file instead of sitebell.toml in the working directory")
         .help_heading("Settings (a flag, or the environment, or sitebell.toml)");
     command.arg(file).args(settings)
 }
 
+/// Runs what has to wait for something.
+fn wait_for<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime =
+        runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
+    runtime.block_on(work)
+}
+
 /// The settings that hold for a command.
 fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
+    Ok(values(arguments)?.config()?)
+}
+
+/// Where the data is. What else is set does not matter to those who ask this.
+fn data_folder(arguments: &ArgMatches) -> Result<PathBuf, CliError> {
+    Ok(values(arguments)?.data()?)
+}
+
+fn values(arguments: &ArgMatches) -> Result<Values, ConfigError> {
     let flag = |name: &str| {
-        arguments
-            .get_many::<String>(name)
-            .map(|values| values.cloned().collect())
+        // A command does not take the settings of others.
+        let values = arguments.try_get_many::<String>(name).ok().flatten();
+        values.map(|values| values.cloned().collect())
     };
-    let values = Values::gather(
+    Values::gather(
         |name| flag(name).unwrap_or_default(),
         |name| {
             // A value that is no text should be refused as what it is, not passed over.
@@ -137,8 +183,7 @@ fn config(arguments: &ArgMatches) -> Result<Config, CliError> {
             (!value.is_empty()).then_some(value)
         },
         arguments.get_one::<PathBuf>("config").map(PathBuf::as_path),
-    )?;
-    Ok(values.config()?)
+    )
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no error.

@@ -184,6 +184,11 @@ impl Fetcher {
         self.run(request, Obey::Robots).await
     }
 
+    /// Whether an address may be asked at all, as far as can be told without looking up its name.
+    pub fn judge(&self, url: &Url) -> Result<(), Refusal> {
+        self.guard.check_url(url)
+    }
+
     /// How long the host of `url` still wants to be left alone, if it said so.
     pub fn peace(&self, url: &Url) -> Option<Duration> {
         self.pace.peace(url)

@@ -125,7 +125,9 @@ pub struct Loader<'a> {
 
 impl<'a> Loader<'a> {
     /// A loader for a check of `site` that begins `now`, with what is remembered of that site.
+    #[allow(clippy::too_many_arguments)] // Each is another thing, and this is called in one place.
     pub fn new(
+        meter: &Meter,
         fetcher: &'a Fetcher,
         site: Url,
         memory: Option<&'a SiteMemory>,
@@ -149,7 +151,7 @@ impl<'a> Loader<'a> {
             foreign_documents: 0,
             descriptions: 0,
             changes: 0,
-            meter: Meter::new(limits.bytes),
+            meter: meter.clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
             fresh_for: None,

@@ -10,12 +10,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::memory::Outcome;
 use crate::site::SiteStatus;
 
-/// The first pause after a failure; it doubles from there.
-const FIRST_PAUSE: Duration = Duration::from_secs(60 * 60);
-/// The longest pause after failures.
-const LONGEST_PAUSE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// A site that says it is gone for good may still be wrong about it.
-const GONE_PAUSE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Sites wish for years of peace, or promise that nothing changes for ever; more than this is not believed.
+const LONGEST_WISH: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// A site that says it is gone for good may still be wrong about it: so many times the usual pause.
+const GONE_PAUSES: u32 = 30;
+/// The bounds where the operator gives none: an hour and a week if sites are checked daily.
+const FLOOR_PARTS: u32 = 24;
+const CEILING_TIMES: u32 = 7;
+/// Times are kept in whole seconds.
+const SHORTEST: Duration = Duration::from_secs(1);
 /// Sites that were added together should not be asked together for ever.
 const JITTER_PERCENT: u64 = 10;
 
@@ -24,19 +27,29 @@ const JITTER_PERCENT: u64 = 10;
 pub struct Policy {
     /// How often a site is checked to begin with.
     pub every: Duration,
-    /// The most often.
-    pub at_most: Duration,
-    /// The least often.
-    pub at_least: Duration,
+    /// The shortest time between two checks, and the first pause after a failure; it doubles from there.
+    pub floor: Duration,
+    /// The longest time between two checks, after failures, too.
+    pub ceiling: Duration,
+}
+
+impl Policy {
+    /// Checks so often, with bounds in proportion where none are given.
+    pub fn new(every: Duration, floor: Option<Duration>, ceiling: Option<Duration>) -> Policy {
+        let every = every.max(SHORTEST);
+        let floor = floor.unwrap_or(every / FLOOR_PARTS).max(SHORTEST);
+        let ceiling = ceiling.unwrap_or(every.saturating_mul(CEILING_TIMES));
+        Policy {
+            every,
+            floor,
+            ceiling: ceiling.max(floor),
+        }
+    }
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Policy {
-            every: Duration::from_secs(24 * 60 * 60),
-            at_most: Duration::from_secs(60 * 60),
-            at_least: Duration::from_secs(7 * 24 * 60 * 60),
-        }
+        Policy::new(Duration::from_secs(24 * 60 * 60), None, None)
     }
 }
 
@@ -73,34 +86,33 @@ pub struct Plan {
 impl Policy {
     /// Plans the next check. `chance` is any number, the same for the same site and time.
     pub fn plan(&self, past: Past, now: DateTime<Utc>, chance: u64) -> Plan {
-        let before = match past.interval_secs {
-            0 => self.every,
-            seconds => Duration::from_secs(seconds),
-        };
+        let before = Duration::from_secs(past.interval_secs);
         let interval = match past.outcome {
+            // That a first check finds something says nothing about how often there is something to find.
+            _ if before.is_zero() => self.every,
             Outcome::Changed => before / 2,
             Outcome::Unchanged => before * 5 / 4,
             Outcome::Partial => before,
             // What failed says nothing about how often it changes; a site that comes back is met with fresh interest.
             Outcome::Failed => before.min(self.every),
         };
-        let interval = interval.clamp(self.at_most, self.at_least.max(self.at_most));
+        let interval = interval.clamp(self.floor, self.ceiling);
         let failures = match past.outcome {
             Outcome::Failed => past.failures.saturating_add(1),
             _ => 0,
         };
         let pause = match (past.is_gone, failures) {
-            (true, _) => GONE_PAUSE,
+            (true, _) => self.every.saturating_mul(GONE_PAUSES),
             (false, 0) => interval,
-            (false, failures) => FIRST_PAUSE
+            (false, failures) => (self.floor)
                 .saturating_mul(1 << (failures - 1).min(16))
-                .min(LONGEST_PAUSE),
+                .min(self.ceiling),
         };
         let wishes = past
             .fresh_for
             .max(past.retry_after)
             .unwrap_or_default()
-            .min(LONGEST_PAUSE);
+            .min(LONGEST_WISH);
         // Never earlier than the site wishes, and not all at the same moment.
         let pause = pause + pause * u32::try_from(chance % JITTER_PERCENT).unwrap_or(0) / 100;
         let wait = TimeDelta::from_std(pause.max(wishes)).unwrap_or(TimeDelta::days(1));
@@ -146,11 +158,24 @@ mod tests {
 
     #[test]
     fn a_new_site_is_checked_daily_to_begin_with() {
-        let past = Past {
-            interval_secs: 0,
-            ..past(Outcome::Partial)
-        };
-        assert_eq!(wait(past), DAY);
+        for outcome in [Outcome::Partial, Outcome::Changed, Outcome::Unchanged] {
+            let past = Past {
+                interval_secs: 0,
+                ..past(outcome)
+            };
+            assert_eq!(wait(past), DAY);
+        }
+    }
+
+    #[test]
+    fn bounds_are_in_proportion_where_the_operator_gives_none() {
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        let policy = Policy::new(hours(48), None, None);
+        assert_eq!((policy.floor, policy.ceiling), (hours(2), hours(14 * 24)));
+        let policy = Policy::new(hours(24), Some(hours(12)), Some(hours(6)));
+        assert_eq!((policy.floor, policy.ceiling), (hours(12), hours(12)));
+        let policy = Policy::new(Duration::ZERO, None, None);
+        assert_eq!(policy.floor, SHORTEST);
     }
 
     #[test]

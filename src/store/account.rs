@@ -1,7 +1,7 @@
 //! Accounts and their tokens. Passwords, recovery codes and tokens come in as hashes and are nowhere else.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, Params, Row};
+use rusqlite::{OptionalExtension, Params, Row, Statement, ToSql};
 
 use super::value::{self, micros};
 use super::{Store, StoreError};
@@ -49,7 +49,7 @@ impl Store {
     pub async fn account(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
         self.read(move |db| {
             let mut statement = db.prepare_cached("SELECT * FROM accounts WHERE id = ?1")?;
-            Ok(statement.query_row([id.0], account_from_row).optional()?)
+            first_account(&mut statement, &id.0)
         })
         .await
     }
@@ -59,7 +59,7 @@ impl Store {
         let key = key(name);
         self.read(move |db| {
             let mut statement = db.prepare_cached("SELECT * FROM accounts WHERE name_key = ?1")?;
-            Ok(statement.query_row([&key], account_from_row).optional()?)
+            first_account(&mut statement, &key)
         })
         .await
     }
@@ -68,8 +68,12 @@ impl Store {
     pub async fn accounts(&self) -> Result<Vec<Account>, StoreError> {
         self.read(move |db| {
             let mut statement = db.prepare_cached("SELECT * FROM accounts ORDER BY name_key")?;
-            let accounts = statement.query_map([], account_from_row)?;
-            Ok(accounts.collect::<Result<_, _>>()?)
+            let mut rows = statement.query([])?;
+            let mut accounts = Vec::new();
+            while let Some(row) = rows.next()? {
+                accounts.push(account_from_row(row)?);
+            }
+            Ok(accounts)
         })
         .await
     }
@@ -218,12 +222,21 @@ fn key(name: &str) -> String {
     name.to_lowercase()
 }
 
-fn account_from_row(row: &Row<'_>) -> rusqlite::Result<Account> {
+fn first_account(
+    statement: &mut Statement<'_>,
+    value: &dyn ToSql,
+) -> Result<Option<Account>, StoreError> {
+    let mut rows = statement.query([value])?;
+    rows.next()?.map(account_from_row).transpose()
+}
+
+fn account_from_row(row: &Row<'_>) -> Result<Account, StoreError> {
     Ok(Account {
         id: AccountId(row.get("id")?),
         name: row.get("name")?,
         is_admin: row.get("is_admin")?,
         is_disabled: row.get("is_disabled")?,
+        created_at: value::instant(row, "created_at")?,
     })
 }
 

@@ -5,13 +5,13 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use rusqlite::Connection;
 
 use super::file::{self, FILE_NAME, beside};
-use super::{Store, StoreError, blocking};
+use super::{ServeLock, Store, StoreError, blocking};
 
 impl Store {
     /// Writes a consistent copy of everything to a new file, whatever is going on meanwhile.
@@ -28,9 +28,30 @@ impl Store {
         .await
     }
 
-    /// Puts a backup in the place of the database in a folder, while nobody uses that. What was there is kept beside it
-    /// as `….before-restore-<time>`.
-    pub fn restore(file: &Path, folder: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
+    /// The same from outside: copies the database in a folder, beside a service that uses it or without one. It need not
+    /// be of this version and stays as it is; without a database nothing happens.
+    pub async fn back_up_folder(folder: &Path, file: &Path) -> Result<(), StoreError> {
+        let (folder, file) = (folder.to_owned(), file.to_owned());
+        blocking(move || {
+            if !file::is_there(&folder)? {
+                return Err(StoreError::Missing { folder });
+            }
+            if fs::symlink_metadata(&file).is_ok() {
+                return Err(StoreError::Exists { path: file });
+            }
+            let db = file::open_to_copy(&folder)?;
+            file::copy_into(&db, &file, |_| Ok(true))
+        })
+        .await
+    }
+
+    /// Puts a backup in the place of the database in a folder, while nobody serves or uses that. What was there is kept
+    /// beside it as `….before-restore-<time>`, and its path is returned.
+    pub fn restore(
+        file: &Path,
+        folder: &Path,
+        now: DateTime<Utc>,
+    ) -> Result<Option<PathBuf>, StoreError> {
         let io = |error| StoreError::io(file, error);
         fs::metadata(file).map_err(io)?;
         let backup = file::open_backup(file).map_err(|error| error.at(file))?;
@@ -42,12 +63,15 @@ impl Store {
                     path: file.to_owned(),
                 }),
             })?;
-        file::make_folder(folder)?;
+        let _lock = ServeLock::take(folder)?;
         let target = folder.join(FILE_NAME);
         let ready = folder.join(format!("{FILE_NAME}.restored"));
         file::copy_into(&backup, &ready, |_| Ok(true))?;
-        let done = move_aside(&target, now).and_then(|()| {
-            fs::rename(&ready, &target).map_err(|error| StoreError::io(&target, error))
+        file::hand_over(&ready);
+        let done = move_aside(&target, now).and_then(|aside| {
+            let renamed = fs::rename(&ready, &target);
+            renamed.map_err(|error| StoreError::io(&target, error))?;
+            Ok(aside)
         });
         if done.is_err() {
             let _ = fs::remove_file(&ready);
@@ -70,9 +94,9 @@ fn is_whole(db: &Connection) -> Result<bool, StoreError> {
 }
 
 /// Keeps what is in the way under another name. Refused while another program uses it.
-fn move_aside(target: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
+fn move_aside(target: &Path, now: DateTime<Utc>) -> Result<Option<PathBuf>, StoreError> {
     if fs::symlink_metadata(target).is_err() {
-        return Ok(());
+        return Ok(None);
     }
     // Leaving the mode with a log needs the file for itself alone, and leaves a single file. A broken database cannot
     // do that; then its log goes with it.
@@ -98,5 +122,5 @@ fn move_aside(target: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(Some(aside))
 }

@@ -16,7 +16,7 @@ pub enum StoreError {
     },
     /// A newer version has written it.
     #[error(
-        "{} was written by a newer Sitebell (its version is {found}, this one knows {supported}); start the newer one",
+        "{} was written by a newer Sitebell (its version is {found}, this one knows {supported}); use the newer one",
         .path.display()
     )]
     TooNew {
@@ -43,7 +43,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The operating system refused.
-    #[error("{} could not be used: {source}", .path.display())]
+    #[error("{} could not be used: {}", .path.display(), advice(.source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -63,25 +63,55 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is damaged.
-    #[error("{} is damaged; restore it from a backup", .path.display())]
+    #[error("{} is damaged; restore a backup that is whole (sitebell restore <file>)", .path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
+    },
+    /// The file is to be restored and is something else.
+    #[error("{} is not a backup of Sitebell; name a file that sitebell backup has made", .path.display())]
+    NotABackup {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no database where one is needed.
+    #[error("there is no Sitebell database in {}; name its folder with --data, or make one with sitebell account add", .folder.display())]
+    Missing {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Only one may serve a folder, and nobody may put another database there meanwhile.
+    #[error("another sitebell serves {}; stop it first", .folder.display())]
+    Served {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The disk failed, or something else between us and the file.
+    #[error("{} could not be read or written ({source}); see whether the disk is well, and try again", .path.display())]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
     },
     /// The name belongs to somebody already.
     #[error("the name is taken; choose another one")]
     Taken,
     /// The site, collection, check or account is not there (any more).
-    #[error("there is no such {0}")]
+    #[error("there is no such {0}; it may have been removed")]
     NotFound(&'static str),
     /// A value that this version cannot read.
-    #[error("the database holds a “{0}” that cannot be read; restore it from a backup")]
+    #[error(
+        "the database holds a “{0}” that cannot be read; restore a backup (sitebell restore <file>)"
+    )]
     Unreadable(&'static str),
     /// The store was closed, or the program is about to end.
-    #[error("the database was closed")]
+    #[error("the database was closed; start sitebell again")]
     Closed,
     /// Anything else that SQLite says.
-    #[error("the database could not be used: {0}")]
+    #[error(
+        "the database could not be used ({0}); if trying again does not help, restore a backup (sitebell restore <file>)"
+    )]
     Sqlite(#[from] rusqlite::Error),
 }
 
@@ -100,6 +130,10 @@ impl StoreError {
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => {
                 StoreError::NoPermission { path }
             }
+            Some(ErrorCode::SystemIoFailure) => StoreError::Disk {
+                path,
+                source: error,
+            },
             _ => StoreError::Sqlite(error),
         }
     }
@@ -114,6 +148,17 @@ impl StoreError {
             io::ErrorKind::StorageFull => StoreError::Full { path },
             io::ErrorKind::AlreadyExists => StoreError::Exists { path },
             _ => StoreError::Io { path, source },
+        }
+    }
+
+    /// The same about the database, where something went wrong while it was copied to another file.
+    pub(super) fn of_source(self, path: &Path) -> StoreError {
+        let path = path.to_owned();
+        match self {
+            StoreError::Corrupt { .. } => StoreError::Corrupt { path },
+            StoreError::NotADatabase { .. } => StoreError::NotADatabase { path },
+            StoreError::Busy { .. } => StoreError::Busy { path },
+            error => error,
         }
     }
 
@@ -136,4 +181,18 @@ impl StoreError {
         matches!(self, StoreError::Sqlite(rusqlite::Error::SqliteFailure(error, _))
             if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY)
     }
+}
+
+/// What the operating system said, and what to do about it.
+fn advice(error: &io::Error) -> String {
+    let sentence = match error.kind() {
+        io::ErrorKind::NotFound => "it or its folder is not there; see whether the name is right",
+        io::ErrorKind::NotADirectory => {
+            "it is not a folder, or is below a file; choose another one"
+        }
+        io::ErrorKind::IsADirectory => "it is a folder; name a file",
+        io::ErrorKind::InvalidFilename => "the name cannot be used; choose another one",
+        _ => return format!("{error}; see to that, or choose another place"),
+    };
+    sentence.to_owned()
 }

@@ -98,8 +98,11 @@ fn look(path: &Path, supported: u32) -> Result<Option<Header>, StoreError> {
 pub(super) fn open(folder: &Path, migrations: &[&str]) -> Result<Connection, StoreError> {
     make_folder(folder)?;
     let path = folder.join(FILE_NAME);
-    examine(&path, count(migrations))?;
+    let is_new = examine(&path, count(migrations))?.is_none();
     make_private(&path)?;
+    if is_new {
+        hand_over(&path);
+    }
     let opened = || -> Result<Connection, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(&path, flags)?;
@@ -130,6 +133,27 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
+/// Whether there is a database in a folder; one that this program cannot use is refused.
+pub(super) fn is_there(folder: &Path) -> Result<bool, StoreError> {
+    let header = examine(&folder.join(FILE_NAME), count(MIGRATIONS))?;
+    Ok(header.is_some_and(|header| header.version > 0))
+}
+
+/// Opens the database that is in a folder, in whatever version, to copy it.
+///
+/// Not for reading only: the last one to close a database then clears its log away. Nothing else is written.
+pub(super) fn open_to_copy(folder: &Path) -> Result<Connection, StoreError> {
+    let path = folder.join(FILE_NAME);
+    let opened = || -> Result<Connection, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(&path, flags)?;
+        prepare(&db)?;
+        db.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cache_size = -512;")?;
+        Ok(db)
+    };
+    opened().map_err(|error| error.at(&path))
+}
+
 /// What every connection needs.
 fn prepare(db: &Connection) -> Result<(), StoreError> {
     db.busy_timeout(BUSY_TIMEOUT)?;
@@ -141,12 +165,14 @@ fn prepare(db: &Connection) -> Result<(), StoreError> {
 
 /// Opens a file that somebody calls a backup, if it is one that this program can use.
 pub(super) fn open_backup(path: &Path) -> Result<Connection, StoreError> {
-    if examine(path, count(MIGRATIONS))?.is_none_or(|header| header.version == 0) {
-        return Err(StoreError::NotADatabase {
-            path: path.to_owned(),
-        });
+    let not_ours = || StoreError::NotABackup {
+        path: path.to_owned(),
+    };
+    match examine(path, count(MIGRATIONS)) {
+        Ok(Some(header)) if header.version > 0 => open_to_read(path),
+        Ok(_) | Err(StoreError::NotADatabase { .. }) => Err(not_ours()),
+        Err(error) => Err(error),
     }
-    open_to_read(path)
 }
 
 /// Writes a copy under a passing name and gives it its own when it is whole and pleases.
@@ -156,10 +182,10 @@ pub(super) fn copy_into(
     pleases: impl Fn(&Path) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let draft = beside(file, ".part");
-    let io = |error| StoreError::io(&draft, error);
+    let io = |error| StoreError::io(file, error);
     match fs::remove_file(&draft) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
-        _ => make_private(&draft)?,
+        _ => create(&draft).map_err(io)?,
     }
     let made = || -> Result<(), StoreError> {
         let name = draft
@@ -173,7 +199,8 @@ pub(super) fn copy_into(
         }
         Ok(())
     };
-    let result = made().map_err(|error| error.at(file));
+    let source = PathBuf::from(db.path().unwrap_or_default());
+    let result = made().map_err(|error| error.at(file).of_source(&source));
     // Gone already if all went well.
     let _ = fs::remove_file(&draft);
     result
@@ -200,30 +227,56 @@ pub(super) fn sync_folder_of(path: &Path) {
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let is_new = fs::symlink_metadata(folder).is_err();
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    (builder.create(folder)).map_err(|error| match error.kind() {
+    let made = (builder.create(folder)).map_err(|error| match error.kind() {
         // "Exists already" would be no help: something else than a folder is there.
         io::ErrorKind::AlreadyExists => StoreError::Io {
             path: folder.to_owned(),
             source: io::ErrorKind::NotADirectory.into(),
         },
         _ => StoreError::io(folder, error),
-    })
+    });
+    if is_new && made.is_ok() {
+        hand_over(folder);
+    }
+    made
 }
 
 /// Creates an empty file for its owner only, because the hashes of passwords will be in it. Leaves an existing one.
-fn make_private(path: &Path) -> Result<(), StoreError> {
+pub(super) fn make_private(path: &Path) -> Result<(), StoreError> {
+    create(path).map_err(|error| StoreError::io(path, error))
+}
+
+fn create(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(path)
-        .map(drop)
-        .map_err(|error| StoreError::io(path, error))
+    options.open(path).map(drop)
+}
+
+/// Gives what was just made to the owner of the folder that it is in, if we may: an operator who runs a command as
+/// root must not leave files that the service cannot open. SQLite does the same with its log.
+pub(super) fn hand_over(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, lchown};
+        // A bare name is in the working directory.
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = fs::metadata(folder.unwrap_or(Path::new(".")));
+        let own = fs::symlink_metadata(path);
+        if let (Ok(own), Ok(folder)) = (own, folder)
+            && own.uid() != folder.uid()
+        {
+            let _ = lchown(path, Some(folder.uid()), Some(folder.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::shape::Shape;
 use super::{Store, StoreError, check, json, site, value};
 use crate::memory::{ChangeKey, CollectionMemory, DocumentMemory, Known, SiteMemory, Validators};
 use crate::moment::Moment;
-use crate::site::{CollectionId, SiteId};
+use crate::site::{CollectionId, SiteId, SiteUrl};
 
 impl Store {
     /// What is remembered of a site.
@@ -24,7 +24,7 @@ impl Store {
             };
             Ok(Some(SiteMemory {
                 id,
-                url: value::url(row, "url")?,
+                url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
                 root: value::optional_url(row, "root")?,
                 about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
                 status: site::status_from_row(row)?,

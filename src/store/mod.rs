@@ -18,6 +18,7 @@ mod error;
 mod file;
 mod group;
 mod json;
+mod lock;
 mod memory;
 mod migrate;
 mod name;
@@ -41,6 +42,7 @@ pub use self::change::{ChangeRow, Cursor, CursorError};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;
 pub use self::error::StoreError;
+pub use self::lock::ServeLock;
 pub use self::prune::{Keep, Pruned};
 pub use self::save::Saved;
 pub use self::site::{DueSite, SiteRow};
@@ -71,6 +73,17 @@ impl Store {
     /// date, after a copy of it was made beside it; one that is newer, damaged or not ours is refused, and left alone.
     pub async fn open(folder: &Path) -> Result<Store, StoreError> {
         Store::open_with(folder, migrate::MIGRATIONS).await
+    }
+
+    /// The same where there is a database already; nothing is created.
+    pub async fn open_existing(folder: &Path) -> Result<Store, StoreError> {
+        let place = folder.to_owned();
+        match blocking(move || file::is_there(&place)).await? {
+            true => Store::open(folder).await,
+            false => Err(StoreError::Missing {
+                folder: folder.to_owned(),
+            }),
+        }
     }
 
     async fn open_with(

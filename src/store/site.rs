@@ -8,10 +8,10 @@ use super::collection::CollectionRow;
 use super::name::{Minter, site_slug};
 use super::value::{self, micros};
 use super::{Store, StoreError, json};
-use crate::site::{About, Format, SiteId, SiteStatus, host_key};
+use crate::site::{About, Format, SiteId, SiteStatus, SiteUrl, host_key};
 
-/// How often a site is checked until its first check says otherwise.
-const FIRST_INTERVAL_SECS: i64 = 86_400;
+/// How often a new site should be checked is not known.
+const FIRST_INTERVAL_SECS: i64 = 0;
 
 /// Answered from the index alone.
 const DUE: &str = "SELECT id, url, host FROM sites WHERE is_paused = 0 AND next_check_at <= ?1
@@ -62,23 +62,29 @@ impl Store {
     /// Adds a site, which is due at once; and whether it is new.
     pub async fn add_site(
         &self,
-        url: &Url,
+        site: impl Into<SiteUrl>,
         now: DateTime<Utc>,
     ) -> Result<(SiteId, bool), StoreError> {
-        let (url, instance) = (url.clone(), self.instance().await);
+        let (site, instance) = (site.into(), self.instance().await);
         self.write(move |db| {
-            if let Some(id) = id_by(db, "url", url.as_str())? {
-                return Ok((id, false));
+            // A site that is known over http is the one that is meant by a name without a scheme.
+            let spellings = [Some(site.clone()), site.over_http()];
+            for spelling in spellings.into_iter().flatten() {
+                if let Some(id) = id_by(db, "url", spelling.url().as_str())? {
+                    return Ok((id, false));
+                }
             }
-            let slug = site_slug(&url, |slug| id_by(db, "slug", slug).map(|id| id.is_some()))?;
+            let url = site.url();
+            let slug = site_slug(url, |slug| id_by(db, "slug", slug).map(|id| id.is_some()))?;
             db.prepare_cached(
-                "INSERT INTO sites (url, slug, feed_id, host, status, interval_secs, next_check_at)
-                 VALUES (:url, :slug, '', :host, :status, :interval_secs, :now)",
+                "INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at)
+                 VALUES (:url, :scheme_given, :slug, '', :host, :status, :interval_secs, :now)",
             )?
             .execute(named_params! {
                 ":url": url.as_str(),
+                ":scheme_given": site.is_scheme_given(),
                 ":slug": slug,
-                ":host": host_key(&url),
+                ":host": host_key(url),
                 ":status": SiteStatus::New.as_str(),
                 ":interval_secs": FIRST_INTERVAL_SECS,
                 ":now": micros(now),
@@ -86,7 +92,7 @@ impl Store {
             let id = db.last_insert_rowid();
             let minter = Minter {
                 instance: &instance,
-                url: &url,
+                url,
                 now,
             };
             db.prepare_cached("UPDATE sites SET feed_id = ?2 WHERE id = ?1")?

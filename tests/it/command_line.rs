@@ -1,11 +1,19 @@
 //! The program itself: what it takes, what it prints, and how it ends.
 
+mod accounts; // sitebell account
+mod backup; // sitebell backup, sitebell restore
 mod feed; // --atom
 mod json; // --json
 mod settings; // flags, variables, sitebell.toml, --help
 mod terminal; // colour, progress, pipes
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+
+use sitebell::store::Store;
 
 use crate::den::{Den, change_list};
 use crate::fake_site::{FakeSite, Reply};
@@ -34,6 +42,95 @@ fn sitebell() -> Command {
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .stdin(Stdio::null());
     command
+}
+
+/// A folder to run commands on data in, which is in `data` below it.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        Place { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = sitebell();
+        command.current_dir(self.folder.path()).args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command with something on its standard input.
+    fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Output {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped());
+        let mut child = (command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+            .spawn()
+            .unwrap();
+        // It may have ended without reading.
+        let _ = child.stdin.take().unwrap().write_all(input);
+        child.wait_with_output().unwrap()
+    }
+
+    /// Runs a command that must be done, and returns what it printed.
+    fn done(&self, arguments: &[&str]) -> String {
+        printed(&self.run(arguments))
+    }
+
+    /// Adds an account with [`PASSWORD`].
+    fn add(&self, name: &str, more: &[&str]) -> String {
+        let arguments = [&["account", "add", name, "--password-stdin"], more].concat();
+        printed(&self.run_with_input(&arguments, PASSWORD.as_bytes()))
+    }
+
+    async fn store(&self) -> Store {
+        Store::open(&self.data()).await.unwrap()
+    }
+
+    /// What there is, with its size and the first bytes that differ if anything changes.
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => drop(files.insert(path.clone(), fs::read(&path).unwrap())),
+                }
+            }
+        }
+        files
+    }
+
+    /// Runs a command that must be refused, and must change nothing.
+    fn refused(&self, arguments: &[&str], parts: &[&str]) {
+        let before = self.files();
+        assert_refused(&self.run(arguments), parts);
+        assert!(self.files() == before, "{arguments:?} changed something");
+    }
+}
+
+const PASSWORD: &str = "seven owls, no fox\n";
+
+/// What a command printed that was done.
+fn printed(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    assert_eq!(stderr(output), "");
+    stdout(output).to_owned()
 }
 
 /// `sitebell check` of a site on loopback, with further arguments.

@@ -15,10 +15,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("change", &["moment"]),
     ("problem", &["text"]),
     ("site", &["text"]),
-    ("account", &["site"]),
+    ("account", &["text", "site"]),
+    ("secret", &[]),
     ("memory", &["moment", "change", "problem", "site"]),
     ("read", &["text", "moment", "change", "problem", "site"]),
-    ("fetch", &["memory"]),
+    ("fetch", &["site", "memory"]),
     (
         "load",
         &[
@@ -47,12 +48,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("feed", &["text", "moment", "change", "site"]),
-    ("config", &["fetch", "load", "check"]),
+    (
+        "web",
+        &[
+            "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
+            "schedule",
+        ],
+    ),
+    (
+        "config",
+        &["account", "fetch", "load", "check", "store", "schedule"],
+    ),
     (
         "cli",
         &[
-            "text", "moment", "change", "problem", "site", "fetch", "load", "check", "track",
-            "feed", "config",
+            "text", "moment", "change", "problem", "site", "account", "secret", "fetch", "load",
+            "check", "track", "store", "schedule", "feed", "web", "config",
         ],
     ),
 ];
@@ -66,6 +77,14 @@ const HOMES: &[(&str, &[&str])] = &[
     ("atom_syndication", &["feed.rs"]),
     ("askama", &["feed.rs"]),
     ("rusqlite", &["store/"]),
+    ("actix_web", &["web/"]),
+    ("utoipa", &["web/api/"]),
+    ("tokio_cron_scheduler", &["schedule/"]),
+    ("argon2", &["secret.rs"]),
+    ("argon2", &["secret.rs"]),
+    ("getrandom", &["secret.rs"]),
+    ("sha2", &["secret.rs"]),
+    ("rpassword", &["cli/"]),
 ];
 
 /// Every source file with its path below `src` and its text, without tests.

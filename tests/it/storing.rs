@@ -1,6 +1,6 @@
 //! What is kept: that it comes back, that it is there after the worst, and that nobody else's is touched.
 
-mod beside; // other programs, backups, sudden death
+pub mod beside; // other programs, backups, sudden death
 mod files; // files that are not what they should be
 mod model; // anything in any order, against a simple model
 mod names; // ids and readable names

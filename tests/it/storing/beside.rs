@@ -1,6 +1,6 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use sitebell::site::SiteId;
 use sitebell::store::{Store, StoreError};
@@ -159,27 +159,32 @@ async fn a_program_that_writes_until_it_is_killed() {
     writing.join_all().await;
 }
 
+/// A program that writes to the database in a folder until it is killed, and says so in lines.
+pub fn writer(folder: &Path) -> (Child, impl Iterator<Item = String>) {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "--nocapture",
+            "storing::beside::a_program_that_writes_until_it_is_killed",
+        ])
+        .env(CHILD, folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let saved = lines
+        .map_while(Result::ok)
+        .filter(|line| line.contains("saved "));
+    (child, saved)
+}
+
 #[tokio::test]
 async fn whatever_was_saved_is_there_after_sudden_death() {
     let folder = tempfile::tempdir().unwrap();
     let mut saved = 0;
     for round in 0..3 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "--nocapture",
-                "storing::beside::a_program_that_writes_until_it_is_killed",
-            ])
-            .env(CHILD, folder.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let told = lines
-            .map_while(Result::ok)
-            .filter(|line| line.contains("saved "))
-            .take(20 + round)
-            .count();
+        let (mut child, lines) = writer(folder.path());
+        let told = lines.take(20 + round).count();
         child.kill().unwrap();
         child.wait().unwrap();
         saved += told;

@@ -1,0 +1,169 @@
+//! `sitebell serve`: the service and the scheduler, until somebody stops them.
+
+use std::io::{self, IsTerminal};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::Utc;
+use clap::{ArgMatches, Command};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{info, warn};
+use tracing_subscriber::EnvFilter;
+
+use super::{CliError, Outcome, config, print};
+use crate::config::Config;
+use crate::fetch::Fetcher;
+use crate::schedule::{Clock, Scheduler, Work, upkeep};
+use crate::store::{ServeLock, Store};
+use crate::web::paths::Paths;
+use crate::web::{self, Service};
+
+/// Checks that are under way when the service stops have so long to end. Whoever stops services waits ten seconds and
+/// then kills, so this leaves time to close the database.
+const STOP_TIME: Duration = Duration::from_secs(7);
+
+pub(super) fn command() -> Command {
+    Command::new("serve")
+        .about("Run the service: check the sites that are followed, and answer people and programs")
+        .long_about(
+            "Runs the service: checks the sites that are followed when they are due, and answers people and programs \
+             over HTTP. Needs no configuration. Stop it with Ctrl-C or SIGTERM; it ends within ten seconds, and \
+             nothing is lost however it ends.",
+        )
+}
+
+pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
+    let config = config(arguments)?;
+    start_log(&config.service.log)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime =
+        runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
+    runtime.block_on(serve(config))?;
+    Ok(Outcome::Done)
+}
+
+fn start_log(filter: &str) -> Result<(), CliError> {
+    // A bare level is meant for Sitebell: what its parts have to say is mostly about themselves.
+    let is_level = filter.parse::<tracing::Level>().is_ok();
+    let wanted = match is_level {
+        true => format!("warn,sitebell={filter}"),
+        false => filter.to_owned(),
+    };
+    let wanted = EnvFilter::try_new(wanted).map_err(|_| {
+        CliError::Argument(format!(
+            "--log is “{filter}”: it must be error, warn, info, debug or trace, or a filter such as sitebell=debug,warn"
+        ))
+    })?;
+    tracing_subscriber::fmt()
+        .with_env_filter(wanted)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+    Ok(())
+}
+
+async fn serve(config: Config) -> Result<(), CliError> {
+    let failed = |error: &dyn std::fmt::Display| CliError::Failed(error.to_string());
+    // Whatever can fail without leaving a trace comes first.
+    let listener = listen(config.service.listen)?;
+    let settings = config.check_settings();
+    for net in &config.fetch.allow_nets {
+        warn!(network = %net, "sites in this network may be read");
+    }
+    let fetcher = Arc::new(Fetcher::new(config.fetch).map_err(|error| failed(&error))?);
+    let _lock = ServeLock::take(&config.data).map_err(|error| failed(&error))?;
+    let store = Store::open(&config.data)
+        .await
+        .map_err(|error| failed(&error))?;
+    let clock: Clock = Arc::new(Utc::now);
+    let scheduler = Scheduler::start(Work {
+        store: store.clone(),
+        fetcher: fetcher.clone(),
+        settings,
+        policy: config.service.policy,
+        hosts_at_once: config.service.max_hosts,
+        clock: clock.clone(),
+    })
+    .await
+    .map_err(|error| failed(&error))?;
+    let mut jobs = upkeep::start(
+        config.service.upkeep,
+        scheduler.clone(),
+        store.clone(),
+        clock.clone(),
+    )
+    .await
+    .map_err(|error| failed(&error))?;
+    let address = listener.local_addr().map_err(|error| failed(&error))?;
+    let public_url = config.service.public_url;
+    let public_url = public_url.unwrap_or_else(|| web::local_url(address));
+    let service = Service {
+        store: store.clone(),
+        scheduler: scheduler.clone(),
+        fetcher,
+        paths: Paths::new(public_url.clone()),
+        clock,
+    };
+    let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;
+    let server = tokio::spawn(server);
+    print(&format!(
+        "Sitebell answers at {public_url} (Ctrl-C stops it)\n"
+    ))?;
+    info!(%address, data = %config.data.display(), "ready");
+
+    until_told_to_stop().await.map_err(|error| failed(&error))?;
+    info!("stopping");
+    let impatient = until_told_to_stop();
+    let stopping = async {
+        let (stopped, ()) = tokio::join!(scheduler.stop(STOP_TIME), handle.stop(true));
+        if let Err(error) = jobs.shutdown().await {
+            warn!(%error, "the clock did not stop");
+        }
+        let _ = server.await;
+        stopped?;
+        store.close().await
+    };
+    tokio::select! {
+        result = stopping => result.map_err(|error| failed(&error)),
+        // Twice is an order: nothing is lost by it either.
+        _ = impatient => Err(CliError::Failed("stopped at once; what was under way is done again at the next start".to_owned())),
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, CliError> {
+    let bind = || {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    };
+    bind().map_err(|error: io::Error| {
+        let sentence = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                format!("another program answers at {address} already; stop it, or choose another port with --listen")
+            }
+            io::ErrorKind::PermissionDenied => format!(
+                "answering at {address} is not permitted; choose a port from 1024 on with --listen, such as 127.0.0.1:8080"
+            ),
+            io::ErrorKind::AddrNotAvailable => {
+                format!("{address} is not an address of this machine; choose one that is with --listen")
+            }
+            _ => format!("answering at {address} is not possible: {error}; choose another address with --listen"),
+        };
+        CliError::Failed(sentence)
+    })
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn until_told_to_stop() -> io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! One check of a followed site, from what is remembered of it to what is kept.
+//!
+//! This is the only way in which a check is made and saved, whoever asks for it. The times at which sites are due are in
+//! the store; [`Policy`] decides on them.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
+use crate::fetch::{FetchError, Fetcher, Meter};
+use crate::memory::{
+    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, SiteMemory, SiteRecord,
+};
+use crate::problem::{Code, Problem};
+use crate::site::{CheckId, SiteId};
+use crate::store::{Saved, Store, StoreError};
+use crate::track::{Gap, track};
+
+use super::policy::{Past, Policy};
+
+/// Why a check was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduleError {
+    /// The site is not known.
+    #[error("there is no site with the number {0}")]
+    NoSuchSite(SiteId),
+    /// What is remembered could not be read, or the result not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A check that was made and saved.
+#[derive(Debug)]
+pub struct Done {
+    /// Its number.
+    pub check: CheckId,
+    /// What was saved.
+    pub saved: Saved,
+}
+
+/// Checks a site and saves what was found, in one transaction. `clock` is asked at the beginning and at the end.
+pub async fn check_and_save(
+    store: &Store,
+    fetcher: &Fetcher,
+    site: SiteId,
+    settings: &CheckSettings,
+    policy: &Policy,
+    clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
+) -> Result<Done, ScheduleError> {
+    let check = store.begin_check(site, clock()).await?;
+    check_and_save_as(check, store, fetcher, site, settings, policy, clock).await
+}
+
+/// The same for a check that has a number already.
+pub(super) async fn check_and_save_as(
+    check: CheckId,
+    store: &Store,
+    fetcher: &Fetcher,
+    site: SiteId,
+    settings: &CheckSettings,
+    policy: &Policy,
+    clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
+) -> Result<Done, ScheduleError> {
+    let memory = store
+        .memory(site)
+        .await?
+        .ok_or(ScheduleError::NoSuchSite(site))?;
+    let started_at = clock();
+    let meter = Meter::new(settings.limits.bytes);
+    let result = check_site_counted_by(
+        &meter,
+        fetcher,
+        &memory.url,
+        Some(&memory),
+        settings,
+        started_at,
+        Arc::new(|_| {}),
+    )
+    .await;
+    let planning = Planning {
+        memory: &memory,
+        policy,
+        now: clock(),
+        chance: chance(site, clock()),
+    };
+    let record = match result {
+        Ok(checked) => planning.record(fetcher, checked, started_at),
+        Err(error) => planning.failure(fetcher, &error, &meter),
+    };
+    let saved = store.save_check(site, check, record).await?;
+    Ok(Done { check, saved })
+}
+
+/// Saves that a check was ended by a fault of our own, so that the site has its turn again, but not at once.
+pub(super) async fn save_panic(
+    store: &Store,
+    site: SiteId,
+    check: CheckId,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Result<Done, ScheduleError> {
+    let memory = store.memory(site).await?;
+    let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
+    let planning = Planning {
+        memory: &memory,
+        policy,
+        now,
+        chance: chance(site, now),
+    };
+    let record = planning.fault();
+    let saved = store.save_check(site, check, record).await?;
+    Ok(Done { check, saved })
+}
+
+/// Any number, but the same for the same site and time.
+fn chance(site: SiteId, now: DateTime<Utc>) -> u64 {
+    let site = u64::try_from(site.0).unwrap_or(0);
+    site.wrapping_mul(31)
+        .wrapping_add(now.timestamp().unsigned_abs())
+}
+
+/// What the record of a check is made from, besides what was read.
+struct Planning<'a> {
+    memory: &'a SiteMemory,
+    policy: &'a Policy,
+    now: DateTime<Utc>,
+    chance: u64,
+}
+
+impl Planning<'_> {
+    /// What a check that was made writes.
+    fn record(
+        &self,
+        fetcher: &Fetcher,
+        checked: Checked,
+        started_at: DateTime<Utc>,
+    ) -> CheckRecord {
+        let mut problems = checked.problems;
+        let mut collections = Vec::new();
+        for reading in checked.collections {
+            let (collection, gap) = self.collection(reading, started_at);
+            if let Some(gap) = gap {
+                let message = format!(
+                    "the lists of {} begin at {}, but were last read at {}: what happened in between may be missing",
+                    collection.title,
+                    gap.until,
+                    gap.after.format("%Y-%m-%d %H:%M UTC")
+                );
+                problems.push(Problem::new(Code::Gap, &collection.identity, message));
+            }
+            collections.push(collection);
+        }
+        let changes: usize = (collections.iter())
+            .flat_map(|collection| &collection.entries)
+            .map(|entry| entry.changes.len())
+            .sum();
+        let outcome = match (checked.site.root.is_some(), checked.is_complete, changes) {
+            (false, ..) => Outcome::Failed,
+            (true, false, _) => Outcome::Partial,
+            (true, true, 0) => Outcome::Unchanged,
+            (true, true, _) => Outcome::Changed,
+        };
+        // Whichever host turned us away: asking the site again would be asking that host again.
+        let failed = problems
+            .iter()
+            .filter(|problem| problem.code == Code::HttpError);
+        let peace = failed.filter_map(|problem| fetcher.peace(&problem.document.parse().ok()?));
+        let site = match (checked.site.root_asked, checked.site.format) {
+            (Some(root), Some(format)) => Some(SiteRecord {
+                root,
+                format,
+                title: checked.site.title,
+                about: checked.site.about,
+            }),
+            _ => None,
+        };
+        let past = Past {
+            fresh_for: checked.fresh_for,
+            retry_after: peace.max(),
+            ..self.past(outcome)
+        };
+        CheckRecord {
+            summary: summary(outcome, changes, &problems),
+            requests: checked.requests,
+            bytes: checked.bytes,
+            problems,
+            site,
+            quiet_until: self.quiet_until(fetcher),
+            collections,
+            documents: checked.documents,
+            ..self.empty(past)
+        }
+    }
+
+    /// What a check that could not be made writes: that it was tried, and nothing else changes.
+    fn failure(&self, fetcher: &Fetcher, error: &CheckError, meter: &Meter) -> CheckRecord {
+        let retry_after = match error {
+            CheckError::Unreachable(error) => error.retry_after(),
+            CheckError::Gone(_) => None,
+        };
+        let past = Past {
+            retry_after,
+            is_gone: matches!(error, CheckError::Gone(_)),
+            ..self.past(Outcome::Failed)
+        };
+        let code = match error {
+            CheckError::Unreachable(error) => match **error {
+                FetchError::Refused(_) => Code::ForbiddenAddress,
+                FetchError::Status { .. } | FetchError::Redirect { .. } => Code::HttpError,
+                _ => Code::Unreachable,
+            },
+            CheckError::Gone(_) => Code::HttpError,
+        };
+        let document = self.memory.root.as_ref();
+        let document = document.unwrap_or(self.memory.url.url());
+        CheckRecord {
+            summary: format!("The site could not be read: {error}."),
+            requests: meter.requests(),
+            bytes: meter.bytes(),
+            problems: vec![Problem::new(code, document, error.to_string())],
+            quiet_until: self.quiet_until(fetcher),
+            ..self.empty(past)
+        }
+    }
+
+    /// What a check writes that a fault of our own has ended.
+    fn fault(&self) -> CheckRecord {
+        let summary = "The site could not be read because of a fault in Sitebell, which is in its log; it is tried again.";
+        CheckRecord {
+            summary: summary.to_owned(),
+            ..self.empty(self.past(Outcome::Failed))
+        }
+    }
+
+    /// A record of nothing but how the check ended and when the next one is due.
+    fn empty(&self, past: Past) -> CheckRecord {
+        let plan = self.policy.plan(past, self.now, self.chance);
+        CheckRecord {
+            finished_at: self.now,
+            outcome: past.outcome,
+            summary: String::new(),
+            requests: 0,
+            bytes: 0,
+            problems: Vec::new(),
+            site: None,
+            status: plan.status,
+            interval_secs: plan.interval_secs,
+            failures: plan.failures,
+            next_check_at: plan.next_check_at,
+            quiet_until: None,
+            collections: Vec::new(),
+            documents: Vec::new(),
+        }
+    }
+
+    fn past(&self, outcome: Outcome) -> Past {
+        Past {
+            interval_secs: self.memory.interval_secs,
+            failures: self.memory.failures,
+            outcome,
+            is_gone: false,
+            fresh_for: None,
+            retry_after: None,
+        }
+    }
+
+    fn quiet_until(&self, fetcher: &Fetcher) -> Option<DateTime<Utc>> {
+        let wait = fetcher.peace(self.memory.url.url())?;
+        Some(self.now + TimeDelta::from_std(wait).ok()?)
+    }
+
+    fn collection(
+        &self,
+        reading: CollectionReading,
+        started_at: DateTime<Utc>,
+    ) -> (CollectionRecord, Option<Gap>) {
+        let known: Option<&CollectionMemory> = self
+            .memory
+            .collections
+            .iter()
+            .find(|collection| Some(collection.id) == reading.known_as);
+        let finding = Finding {
+            changes: reading.changes,
+            is_complete: reading.is_complete,
+            covers_from: reading.covers_from,
+        };
+        let tracked = track(known, finding, started_at, self.now);
+        let record = CollectionRecord {
+            id: reading.known_as,
+            identity: reading.id,
+            capability_list: reading.capability_list,
+            title: reading.title,
+            about: reading.about,
+            described_by: reading.described_by,
+            is_own: reading.is_own,
+            last_processed: tracked.last_processed,
+            covered_until: tracked.covered_until,
+            lists: reading.lists,
+            silent: tracked.silent,
+            entries: tracked.entries,
+        };
+        (record, tracked.gap)
+    }
+}
+
+fn summary(outcome: Outcome, changes: usize, problems: &[Problem]) -> String {
+    let found = match changes {
+        0 => "Nothing new".to_owned(),
+        1 => "One new change".to_owned(),
+        changes => format!("{changes} new changes"),
+    };
+    match (
+        outcome,
+        problems.iter().max_by_key(|problem| problem.severity()),
+    ) {
+        (Outcome::Failed | Outcome::Partial, Some(worst)) => {
+            format!(
+                "{found}; not everything could be read: {}.",
+                worst.sentence()
+            )
+        }
+        _ => format!("{found}."),
+    }
+}

@@ -1,0 +1,162 @@
+//! What went wrong, as an answer: a status and one sentence, written as RFC 9457 has it.
+//!
+//! The one place where status codes of failures are decided. What failed on our side is logged here, once, and told to
+//! nobody.
+
+use std::fmt;
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header;
+use actix_web::{HttpResponse, ResponseError};
+use serde_json::json;
+
+use crate::account::Scope;
+use crate::schedule::AskError;
+use crate::store::StoreError;
+
+/// Why a request is not answered as hoped.
+#[derive(Debug)]
+pub enum WebError {
+    /// Nothing is at this path.
+    NoSuchAddress(String),
+    /// There is no such thing, or it is somebody else's: nobody can tell which.
+    NotFound(&'static str),
+    /// The request cannot be understood.
+    Malformed(String),
+    /// The body is too large, or came too slowly.
+    Body(StatusCode, String),
+    /// It can be understood, but not be done.
+    Invalid(String),
+    /// Nobody showed a token that is good.
+    Unauthorized(&'static str),
+    /// The token is good, but not for this.
+    Forbidden(Scope),
+    /// The path is right, the method is not.
+    Method {
+        /// What was asked.
+        method: String,
+        /// What could be.
+        methods: &'static str,
+    },
+    /// Not in the state that things are in.
+    Conflict(String),
+    /// Too early.
+    TooSoon(String, Duration),
+    /// Too late: we are stopping.
+    Stopping,
+    /// We failed.
+    Internal(StoreError),
+}
+
+impl WebError {
+    fn detail(&self) -> String {
+        match self {
+            WebError::NoSuchAddress(path) => {
+                format!("there is nothing at {path}; /api/v1/openapi.json lists what there is")
+            }
+            WebError::NotFound(what) => format!("there is no such {what}"),
+            WebError::Malformed(sentence)
+            | WebError::Body(_, sentence)
+            | WebError::Invalid(sentence)
+            | WebError::Conflict(sentence)
+            | WebError::TooSoon(sentence, _) => sentence.clone(),
+            WebError::Unauthorized(sentence) => (*sentence).to_owned(),
+            WebError::Forbidden(scope) => {
+                format!(
+                    "this needs a token with the scope {scope}; make one with sitebell account token"
+                )
+            }
+            WebError::Method { method, methods } => {
+                format!("{method} is not possible here; use {methods}")
+            }
+            WebError::Stopping => "the service is stopping; ask again when it is back".to_owned(),
+            WebError::Internal(_) => {
+                "something went wrong on our side; it was noted, and trying again later may help"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for WebError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail())
+    }
+}
+
+impl std::error::Error for WebError {}
+
+impl ResponseError for WebError {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            WebError::NoSuchAddress(_) | WebError::NotFound(_) => StatusCode::NOT_FOUND,
+            WebError::Malformed(_) => StatusCode::BAD_REQUEST,
+            WebError::Body(status, _) => *status,
+            WebError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            WebError::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            WebError::Forbidden(_) => StatusCode::FORBIDDEN,
+            WebError::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            WebError::Conflict(_) => StatusCode::CONFLICT,
+            WebError::TooSoon(..) => StatusCode::TOO_MANY_REQUESTS,
+            WebError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            WebError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        if let WebError::Internal(error) = self {
+            tracing::error!(error = error as &dyn std::error::Error, "a request failed");
+        }
+        let status = self.status_code();
+        let mut response = HttpResponse::build(status);
+        response.insert_header((header::CACHE_CONTROL, "no-store"));
+        match self {
+            WebError::Unauthorized(_) => {
+                response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+            }
+            WebError::Method { methods, .. } => {
+                response.insert_header((header::ALLOW, *methods));
+            }
+            WebError::TooSoon(_, wait) => {
+                response.insert_header((header::RETRY_AFTER, wait.as_secs() + 1));
+            }
+            WebError::Stopping => {
+                response.insert_header((header::RETRY_AFTER, 10));
+            }
+            _ => {}
+        }
+        let body = json!({
+            "type": "about:blank",
+            "title": status.canonical_reason(),
+            "status": status.as_u16(),
+            "detail": self.detail(),
+        });
+        response
+            .insert_header((header::CONTENT_TYPE, "application/problem+json"))
+            .body(body.to_string())
+    }
+}
+
+impl From<StoreError> for WebError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound(what) => WebError::NotFound(what),
+            StoreError::Closed => WebError::Stopping,
+            error => WebError::Internal(error),
+        }
+    }
+}
+
+impl From<AskError> for WebError {
+    fn from(error: AskError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            AskError::NoSuchSite(_) => WebError::NotFound("site"),
+            AskError::Paused => WebError::Conflict(sentence),
+            AskError::Peace(wait) => WebError::TooSoon(sentence, wait),
+            AskError::Stopping => WebError::Stopping,
+            AskError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The service over HTTP: what programs ask for, and later what people look at.
+//!
+//! [`routes`] is the one list of what is answered where; [`paths`] makes every address that is printed. Handlers ask the
+//! store and the scheduler and know nothing of either's inside. Who asks is told by an argument of the handler
+//! ([`auth`]), so a handler without one is public, and a test walks all routes without a token.
+
+pub mod api;
+pub mod auth;
+pub mod error;
+pub mod paths;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::http::header::{self, HeaderName};
+use actix_web::middleware::DefaultHeaders;
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use serde_json::json;
+use url::Url;
+
+use crate::fetch::Fetcher;
+use crate::schedule::{Clock, Scheduler};
+use crate::store::Store;
+
+use self::error::WebError;
+use self::paths::Paths;
+
+/// Threads that answer. What they do is short: the store works on threads of its own.
+const WORKERS: usize = 2;
+/// People and programs at the same time, for each thread.
+const MAX_CONNECTIONS: usize = 1_000;
+/// The longest time for the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time for answers that are under way when the service stops.
+const STOP_TIMEOUT_SECS: u64 = 3;
+/// Nothing that is served may run anything, be put in a frame, or tell others where people came from.
+const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'";
+
+/// What handlers work with.
+pub struct Service {
+    /// What is known.
+    pub store: Store,
+    /// Who reads sites.
+    pub scheduler: Scheduler,
+    /// Who knows which addresses may be read.
+    pub fetcher: Arc<Fetcher>,
+    /// Our own addresses.
+    pub paths: Paths,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// The service as handlers get it.
+pub type Data = web::Data<Service>;
+
+/// Answers at a listener that is open already, until it is stopped.
+pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server, ServerHandle)> {
+    let https = service.paths.is_https();
+    let service = web::Data::new(service);
+    let app = move || {
+        App::new()
+            .wrap(safe_headers(https))
+            .app_data(service.clone())
+            .configure(routes)
+    };
+    let server = HttpServer::new(app)
+        .workers(WORKERS)
+        .max_connections(MAX_CONNECTIONS)
+        .client_request_timeout(HEAD_TIMEOUT)
+        .tcp_nodelay(true)
+        .shutdown_timeout(STOP_TIMEOUT_SECS)
+        .disable_signals()
+        .listen(listener)?
+        .run();
+    let handle = server.handle();
+    Ok((server, handle))
+}
+
+/// Everything that is answered.
+pub fn routes(config: &mut web::ServiceConfig) {
+    config
+        .service(only(
+            web::resource("/healthz").route(get_or_head(health)),
+            "GET, HEAD",
+        ))
+        .service(web::scope("/api/v1").configure(api::routes))
+        .default_service(web::to(nothing_here));
+}
+
+/// `GET`, and `HEAD` with it, as HTTP wants.
+pub(crate) fn get_or_head<H, Args>(handler: H) -> actix_web::Route
+where
+    H: actix_web::Handler<Args>,
+    Args: actix_web::FromRequest + 'static,
+    H::Output: actix_web::Responder + 'static,
+{
+    use actix_web::guard;
+    web::route()
+        .guard(guard::Any(guard::Get()).or(guard::Head()))
+        .to(handler)
+}
+
+/// A resource that says which methods it knows when asked with another one.
+pub(crate) fn only(resource: actix_web::Resource, methods: &'static str) -> actix_web::Resource {
+    resource.default_service(web::to(move |request: HttpRequest| async move {
+        let method = request.method().to_string();
+        Err::<HttpResponse, WebError>(WebError::Method { method, methods })
+    }))
+}
+
+async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, WebError> {
+    Err(WebError::NoSuchAddress(request.path().to_owned()))
+}
+
+/// Whether the service is well: `ok`, or what is not.
+async fn health(service: Data) -> HttpResponse {
+    let mut response = match service.store.is_well().await {
+        Ok(()) => HttpResponse::Ok().json(json!({"status": "ok"})),
+        Err(error) => {
+            tracing::error!(%error, "the store is not well");
+            HttpResponse::ServiceUnavailable()
+                .json(json!({"status": "failing", "detail": "the database cannot be read"}))
+        }
+    };
+    let never = header::HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, never);
+    response
+}
+
+fn safe_headers(https: bool) -> DefaultHeaders {
+    let headers = DefaultHeaders::new()
+        .add((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY))
+        .add((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .add((header::REFERRER_POLICY, "no-referrer"))
+        .add((
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ));
+    match https {
+        true => headers.add((header::STRICT_TRANSPORT_SECURITY, "max-age=31536000")),
+        false => headers,
+    }
+}
+
+/// The address of a service that says nothing else: that of its listener.
+pub fn local_url(address: SocketAddr) -> Url {
+    let text = format!("http://{address}/");
+    text.parse()
+        .expect("an address and a port are always part of a URL")
+}

@@ -1,0 +1,98 @@
+//! Every address of ours that is printed, made in one place.
+//!
+//! They hang on the public URL that the operator names, never on what a request says.
+
+use url::Url;
+
+use crate::site::{CheckId, SiteId};
+
+/// Makes addresses.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    /// Ends with a slash.
+    root: Url,
+}
+
+impl Paths {
+    /// Addresses below `root`, which ends with a slash.
+    pub fn new(root: Url) -> Paths {
+        Paths { root }
+    }
+
+    /// Whether people reach us over https.
+    pub fn is_https(&self) -> bool {
+        self.root.scheme() == "https"
+    }
+
+    /// The first page.
+    pub fn home(&self) -> String {
+        self.root.to_string()
+    }
+
+    /// The page of a site.
+    pub fn site(&self, site: &str) -> String {
+        self.below(&["sites", site, ""])
+    }
+
+    /// The feed of a site.
+    pub fn site_feed(&self, site: &str) -> String {
+        self.below(&["sites", site, "feed.atom"])
+    }
+
+    /// The page of a collection.
+    pub fn collection(&self, site: &str, collection: &str) -> String {
+        self.below(&["sites", site, collection, ""])
+    }
+
+    /// The feed of a collection.
+    pub fn collection_feed(&self, site: &str, collection: &str) -> String {
+        self.below(&["sites", site, collection, "feed.atom"])
+    }
+
+    /// A site in the API.
+    pub fn api_site(&self, site: SiteId) -> String {
+        self.below(&["api", "v1", "sites", &site.to_string()])
+    }
+
+    /// A check in the API.
+    pub fn api_check(&self, site: SiteId, check: CheckId) -> String {
+        let (site, check) = (site.to_string(), check.to_string());
+        self.below(&["api", "v1", "sites", &site, "checks", &check])
+    }
+
+    /// A subscription in the API.
+    pub fn api_subscription(&self, id: i64) -> String {
+        self.below(&["api", "v1", "subscriptions", &id.to_string()])
+    }
+
+    fn below(&self, parts: &[&str]) -> String {
+        let mut url = self.root.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(parts);
+        }
+        url.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_hang_below_the_public_url_and_are_always_whole() {
+        let paths = Paths::new("https://bell.example/at/".parse().unwrap());
+        assert_eq!(paths.home(), "https://bell.example/at/");
+        assert_eq!(
+            paths.site("fox.example"),
+            "https://bell.example/at/sites/fox.example/"
+        );
+        assert_eq!(
+            paths.collection_feed("fox.example", "den"),
+            "https://bell.example/at/sites/fox.example/den/feed.atom"
+        );
+        assert_eq!(
+            paths.site_feed("a/b?c"),
+            "https://bell.example/at/sites/a%2Fb%3Fc/feed.atom"
+        );
+    }
+}
