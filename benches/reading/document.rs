@@ -8,7 +8,7 @@ use sitebell::moment::Moment;
 use sitebell::problem::Problems;
 use sitebell::read::resourcesync::{Capability, Document, Entry, ReadingRules, read, write};
 
-use crate::Failure;
+use crate::common::Failure;
 
 const ADDRESS: &str = "https://example.com/my-shrine/changelist.xml";
 

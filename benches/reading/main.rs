@@ -6,47 +6,30 @@
 //!
 //! `benches/run` adds the Python readers; `cargo bench` alone leaves them out.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod document;
-mod limit;
 mod memory;
 mod peers;
 mod turns;
 
-use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use self::common::table::{Limit, Table};
+use self::common::{Arguments, Failure};
 use self::document::{change_list, read_known};
-use self::limit::{Limit, Table};
 use self::turns::{median, ratio};
 
 /// Entries of the longest document that the Sitemaps protocol allows.
 const MANY: usize = 50_000;
-/// The argument that names a Python with the peers installed.
-const PYTHON: &str = "--python";
-
-/// Whatever keeps the benchmark from being run.
-type Failure = Box<dyn Error>;
 
 fn main() -> ExitCode {
-    // `cargo bench` adds `--bench`, which tells nothing here.
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let value = |name: &str| {
-        let place = arguments.iter().position(|argument| argument == name)?;
-        arguments.get(place + 1).map(Path::new)
-    };
-    let done = match value(memory::CHILD) {
-        Some(file) => memory::tell(file).map(|()| true),
-        None => compare(value(PYTHON)),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(failure) => {
-            eprintln!("the benchmark could not be run: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+    let arguments = Arguments::read();
+    common::end(match arguments.value(memory::CHILD) {
+        Some(file) => memory::tell(Path::new(file)).map(|()| true),
+        None => compare(arguments.python()),
+    })
 }
 
 /// Measures everything and prints the table. Says whether every limit was kept.
@@ -56,7 +39,7 @@ fn compare(python: Option<&Path>) -> Result<bool, Failure> {
     std::fs::write(&file, &many)?;
     let mut ours = || read_known(&many[..]);
     let mut plain = || peers::plain_loop(&many);
-    let mut table = Table::new();
+    let mut table = Table::new("reading a Change List");
 
     table.row(
         "control: the plain quick-xml loop against itself",

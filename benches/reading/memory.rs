@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Failure;
+use crate::common::Failure;
+use crate::common::memory::peak;
 use crate::document::{change_list, read_known};
 
 /// The argument that makes this program the child.
@@ -22,23 +23,16 @@ pub fn megabytes(file: &Path) -> Result<f64, Failure> {
         .map(str::parse)
         .collect();
     match numbers?[..] {
-        [idle, peak] => Ok((peak - idle) / 1024.0),
+        [idle, peak] => Ok(peak - idle),
         _ => Err("the child that measures its memory failed".into()),
     }
 }
 
-/// The child: reads a short document, then the file while it comes from the disk, and tells both peaks in kB.
+/// The child: reads a short document, then the file while it comes from the disk, and tells both peaks in MB.
 pub fn tell(file: &Path) -> Result<(), Failure> {
     read_known(&change_list(1)?[..])?;
     let idle = peak()?;
     read_known(File::open(file)?)?;
     writeln!(std::io::stdout(), "{idle} {}", peak()?)?;
     Ok(())
-}
-
-fn peak() -> Result<u64, Failure> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    Ok(number.ok_or("no VmHWM in /proc/self/status")?.parse()?)
 }

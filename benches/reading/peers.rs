@@ -9,7 +9,7 @@ use quick_xml::events::Event;
 use quick_xml::name::{Namespace, ResolveResult};
 use sitebell::read::resourcesync::document::{RS, SITEMAP};
 
-use crate::Failure;
+use crate::common::Failure;
 
 #[derive(Default)]
 struct Change {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::Failure;
+use crate::common::{self, Failure};
 
 /// Odd, so that there is a middle one.
 const ROUNDS: usize = 15;
@@ -22,13 +22,13 @@ pub fn ratio(first: Way<'_>, second: Way<'_>) -> Result<f64, Failure> {
             seconds.push(other);
         }
     }
-    Ok(middle(firsts) / middle(seconds))
+    Ok(common::median(firsts) / common::median(seconds))
 }
 
 /// The seconds that a way takes.
 pub fn median(way: Way<'_>) -> Result<f64, Failure> {
     let times: Result<Vec<f64>, Failure> = (0..ROUNDS).map(|_| seconds_of(way)).collect();
-    Ok(middle(times?))
+    Ok(common::median(times?))
 }
 
 fn seconds_of(way: Way<'_>) -> Result<f64, Failure> {
@@ -40,9 +40,4 @@ fn seconds_of(way: Way<'_>) -> Result<f64, Failure> {
         return Err(format!("{entries} entries were found instead of {}", crate::MANY).into());
     }
     Ok(seconds)
-}
-
-fn middle(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }

@@ -35,7 +35,7 @@ impl Store {
                 "INSERT INTO accounts (name, name_key, password_hash, recovery_hash, is_admin, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute((name, key, password, recovery, is_admin, micros(now)))
+            .execute((&name, &key, &password, &recovery, is_admin, micros(now)))
             .map_err(|error| match StoreError::from(error) {
                 error if error.is_duplicate() => StoreError::Taken,
                 error => error,
@@ -138,7 +138,7 @@ impl Store {
             db.prepare_cached(
                 "INSERT INTO tokens (account, hash, scope, created_at) VALUES (?1, ?2, ?3, ?4)",
             )?
-            .execute((account.0, hash, scope.as_str(), micros(now)))
+            .execute((account.0, &hash, scope.as_str(), micros(now)))
             .map_err(|error| match StoreError::from(error) {
                 error if error.is_duplicate() => StoreError::Taken,
                 error if error.is_orphan() => StoreError::NotFound("account"),
@@ -201,9 +201,9 @@ impl Store {
     async fn change_account(
         &self,
         sql: &'static str,
-        values: impl Params + Send + 'static,
+        values: impl Params + Clone + Send + 'static,
     ) -> Result<bool, StoreError> {
-        self.write(move |db| Ok(db.prepare_cached(sql)?.execute(values)? > 0))
+        self.write(move |db| Ok(db.prepare_cached(sql)?.execute(values.clone())? > 0))
             .await
     }
 

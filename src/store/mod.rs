@@ -2,7 +2,8 @@
 //!
 //! The only home of SQL. Callers speak in the words of the glossary and never wait on the file: every question runs on
 //! a thread for blocking work, reads side by side on connections that cannot write, writes one after the other on a
-//! single connection, each in one transaction that is on the disk when the call returns.
+//! single connection. A write is kept as a whole or not at all, and is on the disk when the call returns; writes that
+//! meet at the connection wait for the disk together.
 //!
 //! Other programs (`sitebell account`, `sitebell backup`) may work on the same file; a lock is waited for and never
 //! reported, unless it lasts a minute. The clock is the caller's. Instants are kept to the microsecond.
@@ -15,6 +16,7 @@ mod copy;
 mod entry;
 mod error;
 mod file;
+mod group;
 mod json;
 mod lock;
 mod memory;
@@ -59,6 +61,8 @@ struct Inner {
     instance: String,
     /// None once it is closed.
     writer: Arc<AsyncMutex<Option<Connection>>>,
+    /// What is to be written next, by whoever gets hold of the writer.
+    queue: group::Queue,
     readers: Arc<Semaphore>,
     /// Connections for reading that nobody uses at the moment.
     idle: Mutex<Vec<Connection>>,
@@ -99,6 +103,7 @@ impl Store {
             path,
             instance,
             writer: Arc::new(AsyncMutex::new(Some(db))),
+            queue: group::Queue::default(),
             readers: Arc::new(Semaphore::new(READERS as usize)),
             idle: Mutex::default(),
         };
@@ -157,13 +162,34 @@ impl Store {
         .await
     }
 
-    /// Writes within one transaction.
+    /// Writes, as a whole or not at all. It may be run a second time, after all that it did was undone.
     async fn write<T, F>(&self, act: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        self.with_writer(|db| wait::write(db, act)).await
+        let mut answer = self.inner.queue.add(act);
+        loop {
+            let writer = tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    return match answer {
+                        Ok(Ok(result)) => result,
+                        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                        Err(_) => Err(StoreError::Closed),
+                    };
+                }
+                writer = self.inner.writer.clone().lock_owned() => writer,
+            };
+            // Nobody has done it for us, so we do it for all who wait.
+            let inner = self.inner.clone();
+            blocking(move || {
+                let db = writer.as_ref().ok_or(StoreError::Closed)?;
+                inner.queue.run(db, &inner.path);
+                Ok(())
+            })
+            .await?;
+        }
     }
 
     /// Uses the writer's connection, outside any transaction. Whoever waits for it holds no thread.

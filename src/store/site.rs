@@ -212,7 +212,7 @@ impl Store {
                     "UPDATE sites SET next_check_at = ?2
                      WHERE next_check_at < ?2 AND is_paused = 0 AND host = ?1",
                 )?
-                .execute((host, micros(until)))?;
+                .execute((&host, micros(until)))?;
             Ok(moved as u64)
         })
         .await
@@ -299,10 +299,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {DUE}")).unwrap();
-        let steps = plan.query_map([0, 1], |row| row.get("detail")).unwrap();
+        let steps = plan
+            .query_map((0, 1, "[]"), |row| row.get("detail"))
+            .unwrap();
         let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();
+        // The rest is about the hosts that are busy, which are few.
+        let of_sites: Vec<_> = steps.iter().filter(|s| s.contains("sites")).collect();
         assert_eq!(
-            steps,
+            of_sites,
             ["SEARCH sites USING COVERING INDEX sites_due (next_check_at<?)"]
         );
     }

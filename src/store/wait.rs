@@ -56,13 +56,13 @@ pub(super) fn read<T>(
     })
 }
 
-fn run(db: &Connection, sql: &str) -> Result<(), StoreError> {
+pub(super) fn run(db: &Connection, sql: &str) -> Result<(), StoreError> {
     db.prepare_cached(sql)?.execute([])?;
     Ok(())
 }
 
 /// Ends a transaction that is still open, also when something panics.
-struct Undo<'a>(&'a Connection);
+pub(super) struct Undo<'a>(pub(super) &'a Connection);
 
 impl Drop for Undo<'_> {
     fn drop(&mut self) {

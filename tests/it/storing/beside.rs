@@ -145,10 +145,18 @@ async fn a_program_that_writes_until_it_is_killed() {
         .add_site(&url("https://s.example/"), now())
         .await
         .unwrap();
-    for number in 0.. {
-        save_number(&store, site, number).await;
-        println!("saved {number}");
+    // Several at once, so that they wait for the disk together.
+    let mut writing = tokio::task::JoinSet::new();
+    for task in 0..8 {
+        let store = store.clone();
+        writing.spawn(async move {
+            for number in (task..).step_by(8) {
+                save_number(&store, site, number).await;
+                println!("saved {number}");
+            }
+        });
     }
+    writing.join_all().await;
 }
 
 /// A program that is killed when it is no longer needed.

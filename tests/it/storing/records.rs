@@ -5,7 +5,7 @@ use sitebell::change::{ChangeKind, Details, Link};
 use sitebell::memory::{ChangeKey, DocumentMemory, Known, ListMemory, Outcome, Validators};
 use sitebell::moment::Moment;
 use sitebell::problem::{Code, Problem};
-use sitebell::site::{About, Format, SiteId, SiteStatus};
+use sitebell::site::{About, CollectionId, Format, SiteId, SiteStatus};
 use sitebell::store::{Store, StoreError};
 
 use super::{
@@ -470,4 +470,47 @@ async fn a_site_that_is_removed_takes_everything_of_its_own_with_it() {
         .await
         .unwrap();
     assert_ne!(again, site);
+}
+
+#[tokio::test]
+async fn many_checks_saved_at_once_are_each_saved_as_if_alone() {
+    let (_folder, store, _) = store_with_site().await;
+    let mut saving = tokio::task::JoinSet::new();
+    for number in 0..64 {
+        let store = store.clone();
+        saving.spawn(async move {
+            let address = url(&format!("https://s{number}.example/"));
+            let (site, _) = store.add_site(&address, now()).await.unwrap();
+            let check = store.begin_check(site, now()).await.unwrap();
+            let changes = vec![change("page", "2026-01-01")];
+            let mut found = collection(address.as_str(), vec![], vec![entry(changes)]);
+            // Every fourth one fails when half of it is written.
+            let fails = number % 4 == 0;
+            let mut broken = found.clone();
+            broken.id = Some(CollectionId(i64::MAX));
+            let mut all = vec![found.clone()];
+            if fails {
+                all.push(broken);
+            }
+            let result = store.save_check(site, check, record(all)).await;
+            let row = store.site(site).await.unwrap().unwrap();
+            let done = store.check(site, check).await.unwrap().unwrap();
+            if fails {
+                assert!(matches!(result, Err(StoreError::NotFound("collection"))));
+                assert!(row.collections.is_empty() && done.finished_at.is_none());
+                // And the next try is as good as ever.
+                found.title = "Another try".into();
+                let result = store.save_check(site, check, record(vec![found])).await;
+                assert_eq!(result.unwrap().new_changes, 1);
+            } else {
+                assert_eq!(result.unwrap().new_changes, 1);
+                assert_eq!(row.collections.len(), 1);
+                assert_eq!(done.new_changes, 1);
+            }
+            site
+        });
+    }
+    for site in saving.join_all().await {
+        assert_eq!(store.changes(site, None, 10).await.unwrap().0.len(), 1);
+    }
 }

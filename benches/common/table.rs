@@ -1,6 +1,6 @@
 //! The table of what was measured and what it had to be.
 
-use crate::Failure;
+use super::Failure;
 
 /// How often something is measured before a missed limit counts.
 const ATTEMPTS: usize = 3;
@@ -30,16 +30,16 @@ impl Limit {
     }
 }
 
-/// Prints a row as soon as it is known.
+/// What was measured. A row is printed as soon as it is known.
 pub struct Table {
     all_kept: bool,
 }
 
 impl Table {
-    /// Prints the head.
-    pub fn new() -> Table {
-        println!("{:58} | {:>8} | {:>10} | ok", "what", "ratio", "limit");
-        println!("{:-<58}-|-{:-<8}-|-{:-<10}-|---", "", "", "");
+    /// Prints the head. What has no unit in its name is a ratio.
+    pub fn new(subject: &str) -> Table {
+        println!("{subject:66} | {:>8} | {:>10} | ok", "measured", "limit");
+        println!("{:-<66}-|-{:-<8}-|-{:-<10}-|---", "", "", "");
         Table { all_kept: true }
     }
 
@@ -61,7 +61,7 @@ impl Table {
         self.all_kept &= kept;
         let verdict = if kept { "yes" } else { "NO" };
         println!(
-            "{what:58} | {number:8.2} | {:>10} | {verdict}",
+            "{what:66} | {number:8.2} | {:>10} | {verdict}",
             limit.text()
         );
         Ok(())

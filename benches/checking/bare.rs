@@ -1,0 +1,81 @@
+//! The peer: reqwest and a loop, as one writes it in ten minutes. Bodies are read and thrown away.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
+use tokio::task::JoinSet;
+
+use crate::common::Failure;
+use crate::server::host;
+use crate::{AT_ONCE, SITES};
+
+pub struct Bare {
+    client: reqwest::Client,
+    port: u16,
+    /// What is asked of every site.
+    paths: Vec<String>,
+    /// The validators of one site; all have the same.
+    tags: Vec<Option<HeaderValue>>,
+}
+
+impl Bare {
+    pub fn new(port: u16, paths: Vec<String>) -> Result<Bare, Failure> {
+        Ok(Bare {
+            client: reqwest::Client::builder().no_proxy().build()?,
+            port,
+            tags: vec![None; paths.len()],
+            paths,
+        })
+    }
+
+    /// Asks one site, to know what to ask with from now on.
+    pub async fn learn_tags(&mut self) -> Result<(), Failure> {
+        for (path, tag) in self.paths.iter().zip(&mut self.tags) {
+            let url = format!("http://{}{path}", host(0, 0, self.port));
+            let response = self.client.get(url).send().await?;
+            *tag = response.headers().get(ETAG).cloned();
+        }
+        Ok(())
+    }
+
+    pub fn forget_tags(&mut self) {
+        self.tags.fill(None);
+    }
+
+    /// Asks all sites of a set. `status` is what they should answer.
+    pub async fn turn(&self, set: usize, status: u16) -> Result<Duration, Failure> {
+        let next = Arc::new(AtomicUsize::new(0));
+        let begun = Instant::now();
+        let mut loops = JoinSet::new();
+        for _ in 0..AT_ONCE {
+            let (client, port, next) = (self.client.clone(), self.port, next.clone());
+            let asks: Vec<_> = self.paths.iter().cloned().zip(self.tags.clone()).collect();
+            loops.spawn(async move {
+                loop {
+                    let site = next.fetch_add(1, Ordering::Relaxed);
+                    if site >= SITES {
+                        return Ok::<_, Failure>(());
+                    }
+                    for (path, tag) in &asks {
+                        let mut request =
+                            client.get(format!("http://{}{path}", host(set, site, port)));
+                        if let Some(tag) = tag {
+                            request = request.header(IF_NONE_MATCH, tag.clone());
+                        }
+                        let response = request.send().await?;
+                        if response.status() != status && path != "/robots.txt" {
+                            return Err(format!("{} from {path}", response.status()).into());
+                        }
+                        response.bytes().await?;
+                    }
+                }
+            });
+        }
+        while let Some(done) = loops.join_next().await {
+            done??;
+        }
+        Ok(begun.elapsed())
+    }
+}

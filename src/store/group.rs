@@ -1,0 +1,289 @@
+//! Writes that wait for the disk together.
+//!
+//! Being on the disk takes far longer than being written, and it takes no longer for sixty writes than for one. So
+//! writes queue, and whoever gets hold of the writer's connection runs all that wait, in one transaction, and answers
+//! each when that is on the disk. Each stands alone all the same: it is kept as a whole or leaves no trace, and one that
+//! fails or panics takes nothing from the others. If the group as a whole is lost (no room, a broken disk), each write
+//! of it is tried once more by itself, so that only the one that is too much is refused.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::error::StoreError;
+use super::wait::{self, Undo, patiently, run};
+
+/// A group takes in no more writes after so long: those that are done want to be answered.
+const LONG_ENOUGH: Duration = Duration::from_millis(20);
+
+/// Writes that wait for the connection.
+#[derive(Default)]
+pub(super) struct Queue(Mutex<VecDeque<Box<dyn Write>>>);
+
+/// The answer to a write, or the panic that it ended with.
+pub(super) type Answer<T> = Result<Result<T, StoreError>, Box<dyn Any + Send>>;
+
+impl Queue {
+    /// Adds a write, which is answered when it is on the disk. If nobody waits for the answer any more, it is left out.
+    pub(super) fn add<T, F>(&self, act: F) -> oneshot::Receiver<Answer<T>>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        self.lock().push_back(Box::new(Waiting {
+            act,
+            result: None,
+            caller,
+        }));
+        answer
+    }
+
+    /// Runs the writes that wait, at least one of them, and answers them.
+    pub(super) fn run(&self, db: &Connection, path: &Path) {
+        if let Err(error) = patiently(|| run(db, "BEGIN IMMEDIATE")) {
+            // The others try for themselves, as they would if they had come later.
+            if let Some(write) = self.next() {
+                write.refuse(error.at(path));
+            }
+            return;
+        }
+        let undo = Undo(db);
+        let begun = Instant::now();
+        let mut done: Vec<Box<dyn Write>> = Vec::new();
+        while let Some(mut write) = self.next() {
+            // What comes first needs no way back but that of the whole transaction.
+            let is_first = done.is_empty();
+            let kept = match is_first {
+                true => write.run(db),
+                false => within_savepoint(db, &mut *write),
+            };
+            done.push(write);
+            // SQLite itself ends a transaction for which there is no room.
+            if db.is_autocommit() || (is_first && !kept) {
+                break;
+            }
+            if begun.elapsed() >= LONG_ENOUGH {
+                break;
+            }
+        }
+        let is_lost = match &done[..] {
+            // One alone had its try; its answer is right, whatever became of it.
+            [only] if !only.is_kept() => false,
+            _ => db.is_autocommit() || patiently(|| run(db, "COMMIT")).is_err(),
+        };
+        drop(undo);
+        for mut write in done {
+            if is_lost {
+                write.run_alone(db);
+            }
+            write.answer(path);
+        }
+    }
+
+    /// The first for whose answer somebody waits.
+    fn next(&self) -> Option<Box<dyn Write>> {
+        let mut waiting = self.lock();
+        loop {
+            let write = waiting.pop_front()?;
+            if write.is_wanted() {
+                return Some(write);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Box<dyn Write>>> {
+        // No code of others runs while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs one write among others. Whether it is kept.
+fn within_savepoint(db: &Connection, write: &mut dyn Write) -> bool {
+    if let Err(error) = run(db, "SAVEPOINT one_write") {
+        write.fail(error);
+        return false;
+    }
+    let kept = write.run(db);
+    if db.is_autocommit() {
+        return false;
+    }
+    let undone = match kept {
+        true => Ok(()),
+        false => run(db, "ROLLBACK TO one_write"),
+    };
+    if undone.and_then(|()| run(db, "RELEASE one_write")).is_err() {
+        // Rather all of them once more than half of one.
+        drop(Undo(db));
+        return false;
+    }
+    kept
+}
+
+/// A write in the queue, whatever it answers.
+trait Write: Send {
+    fn is_wanted(&self) -> bool;
+    /// Within a transaction. Whether it succeeded.
+    fn run(&mut self, db: &Connection) -> bool;
+    /// In a transaction of its own.
+    fn run_alone(&mut self, db: &Connection);
+    fn is_kept(&self) -> bool;
+    fn fail(&mut self, error: StoreError);
+    fn answer(self: Box<Self>, path: &Path);
+    fn refuse(self: Box<Self>, error: StoreError);
+}
+
+struct Waiting<T, F> {
+    act: F,
+    result: Option<Answer<T>>,
+    caller: oneshot::Sender<Answer<T>>,
+}
+
+impl<T, F> Write for Waiting<T, F>
+where
+    T: Send,
+    F: Fn(&Connection) -> Result<T, StoreError> + Send,
+{
+    fn is_wanted(&self) -> bool {
+        !self.caller.is_closed()
+    }
+
+    fn run(&mut self, db: &Connection) -> bool {
+        self.result = Some(catch_unwind(AssertUnwindSafe(|| (self.act)(db))));
+        self.is_kept()
+    }
+
+    fn run_alone(&mut self, db: &Connection) {
+        let act = AssertUnwindSafe(|| wait::write(db, &self.act));
+        self.result = Some(catch_unwind(act));
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self.result, Some(Ok(Ok(_))))
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.result = Some(Ok(Err(error)));
+    }
+
+    fn answer(self: Box<Self>, path: &Path) {
+        let result = self.result.unwrap_or(Ok(Err(StoreError::Closed)));
+        // Whoever has gone meanwhile finds what was written.
+        let _ = self
+            .caller
+            .send(result.map(|result| result.map_err(|error| error.at(path))));
+    }
+
+    fn refuse(self: Box<Self>, error: StoreError) {
+        let _ = self.caller.send(Ok(Err(error)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::store::{file, migrate};
+
+    type Done = oneshot::Receiver<Answer<()>>;
+
+    fn add(db: &Connection, name: &str) -> Result<(), StoreError> {
+        db.execute("INSERT INTO accounts (name, name_key, password_hash, recovery_hash, is_admin, created_at) VALUES (?1, ?1, '', '', 0, 0)", [name])?;
+        Ok(())
+    }
+
+    fn names(db: &Connection) -> Vec<String> {
+        let mut statement = db.prepare("SELECT name FROM accounts ORDER BY id").unwrap();
+        let names = statement.query_map([], |row| row.get("name")).unwrap();
+        names.collect::<Result<_, _>>().unwrap()
+    }
+
+    fn adding(queue: &Queue, name: &'static str) -> Done {
+        queue.add(move |db| add(db, name))
+    }
+
+    fn is_kept(mut done: Done) -> bool {
+        matches!(done.try_recv(), Ok(Ok(Ok(()))))
+    }
+
+    #[test]
+    fn those_who_wait_share_a_transaction_and_hear_of_it_when_it_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
+        let path = folder.path().join(file::FILE_NAME);
+        let queue = Queue::default();
+        let first = Arc::new(Mutex::new(adding(&queue, "first")));
+        let heard = first.clone();
+        let reader = file::open_to_read(&path).unwrap();
+        let second = queue.add(move |db| {
+            assert_eq!(names(db), ["first"]);
+            assert!(names(&reader).is_empty() && heard.lock().unwrap().is_empty());
+            add(db, "second")
+        });
+        queue.run(&db, &path);
+        assert!(is_kept(second));
+        assert!(matches!(first.lock().unwrap().try_recv(), Ok(Ok(Ok(())))));
+        assert_eq!(names(&db), ["first", "second"]);
+        assert!(db.is_autocommit());
+    }
+
+    #[test]
+    fn one_that_fails_or_panics_or_is_not_wanted_takes_nothing_from_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
+        let queue = Queue::default();
+        let failing = |place: &'static str| {
+            queue.add(move |db| {
+                add(db, place)?;
+                Err::<(), _>(StoreError::NotFound(place))
+            })
+        };
+        let at_first = failing("fails at first");
+        let kept = adding(&queue, "kept");
+        let later = failing("fails later");
+        let mut panicking = queue.add(|db| {
+            add(db, "panics")?;
+            panic!("in the middle");
+            #[allow(unreachable_code)]
+            Ok(())
+        });
+        drop(adding(&queue, "not wanted"));
+        let last = adding(&queue, "last");
+        while !queue.lock().is_empty() {
+            queue.run(&db, folder.path());
+        }
+        assert!(is_kept(kept) && is_kept(last));
+        assert!(!is_kept(at_first) && !is_kept(later));
+        assert!(matches!(panicking.try_recv(), Ok(Err(_))));
+        assert_eq!(names(&db), ["kept", "last"]);
+        queue.run(&db, folder.path());
+        assert!(db.is_autocommit(), "nothing to do is no trouble");
+    }
+
+    #[test]
+    fn if_all_is_lost_because_of_one_the_others_are_written_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
+        let queue = Queue::default();
+        let before = adding(&queue, "before");
+        // What SQLite does by itself when the disk is full.
+        let too_much = queue.add(|db| {
+            add(db, "too much")?;
+            db.execute_batch("ROLLBACK")?;
+            Err::<(), _>(StoreError::NotFound("room"))
+        });
+        let after = adding(&queue, "after");
+        while !queue.lock().is_empty() {
+            queue.run(&db, folder.path());
+        }
+        assert!(is_kept(before) && !is_kept(too_much) && is_kept(after));
+        assert_eq!(names(&db), ["before", "after"]);
+    }
+}
