@@ -121,7 +121,8 @@ async fn a_check_that_failed_says_why_in_a_sentence() {
     let check = &checks["checks"][0];
     assert_eq!(check["outcome"], "failed");
     assert_eq!(check["requests"], den.site.requests().len());
-    assert!(check["summary"].as_str().unwrap().contains("500"));
+    let summary = check["summary"].as_str().unwrap();
+    assert!(summary.contains("500"), "{summary}");
     let problem = &check["problems"][0];
     assert_eq!(
         members(problem),

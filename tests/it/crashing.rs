@@ -14,7 +14,7 @@ use crate::fake_site::Reply;
 
 /// How often the program is killed.
 const KILLS: usize = 100;
-const SITES: usize = 12;
+const SITES: usize = 32;
 /// Requests that a program may live for, at most.
 const LONGEST_LIFE: usize = 12;
 const LIST: &str = "/changelist.xml";

@@ -130,7 +130,6 @@ fn what_keeps_the_service_from_starting_is_one_sentence_and_leaves_no_trace() {
             ["--prune-at is “noon”", "0 30 3 * * *"],
         ),
         (["--log", "a=b=c"], ["--log is “a=b=c”", "debug"]),
-        (["--backup-to", ""], ["--backup-to", "folder"]),
     ] {
         let arguments = [&["serve"], &arguments[..]].concat();
         place.refused(&arguments, &parts);
