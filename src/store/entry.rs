@@ -10,6 +10,10 @@ use crate::change::Entry;
 use crate::memory::NewEntry;
 use crate::site::{CollectionId, SiteId};
 
+const MICROS: i64 = 1_000_000;
+/// Far enough for the entries of a first check, and not a divisor of a second.
+const SITES_APART: i64 = 104_729;
+
 impl Store {
     /// The entries of a collection, those found last first.
     pub async fn entries(
@@ -83,8 +87,8 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Connection, minter: &'a Minter<'a>) -> Result<Self, StoreError> {
         let insert = db.prepare_cached(
-            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at, place, site_place)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?;
         Ok(Writer { insert, minter })
     }
@@ -92,16 +96,38 @@ impl<'a> Writer<'a> {
     /// Adds an entry whose changes have these numbers, and returns its id.
     pub(super) fn add(
         &mut self,
+        site: SiteId,
         collection: CollectionId,
         (first, last): (i64, i64),
+        (place, site_place): (i64, i64),
         entry: &NewEntry,
     ) -> Result<String, StoreError> {
         // Numbers of changes are never given twice inside a site, nor those of collections anywhere.
         let id = self.minter.mint("entry", &format!("{collection}-{first}"));
-        let updated_at = micros(entry.updated_at);
+        let updated_at = distinct(site, first, micros(entry.updated_at));
         let found_at = micros(self.minter.now);
-        self.insert
-            .execute((collection.0, first, last, &id, updated_at, found_at))?;
+        self.insert.execute((
+            collection.0,
+            first,
+            last,
+            &id,
+            updated_at,
+            found_at,
+            place,
+            site_place,
+        ))?;
         Ok(id)
     }
+}
+
+/// A time within the same second that no other entry of the site has, and hardly one of another site: readers take
+/// entries with the same time for one. The number of a change is the site's own, so its last digits tell entries apart.
+fn distinct(site: SiteId, n: i64, micros: i64) -> i64 {
+    let second = micros.div_euclid(MICROS);
+    second * MICROS
+        + site
+            .0
+            .wrapping_mul(SITES_APART)
+            .wrapping_add(n)
+            .rem_euclid(MICROS)
 }

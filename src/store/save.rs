@@ -50,17 +50,17 @@ fn save(
             ..Saved::default()
         });
     };
-    let (url, mut next_n) = site_in_brief(db, site)?;
+    let (url, mut next) = site_in_brief(db, site)?;
     let minter = Minter {
         instance,
         url: &url,
         now: record.finished_at,
     };
     for collection in &record.collections {
-        save_collection(db, site, &minter, collection, &mut next_n, &mut saved)?;
+        save_collection(db, site, &minter, collection, &mut next, &mut saved)?;
     }
     save_documents(db, site, &record.documents)?;
-    save_site(db, site, record, next_n)?;
+    save_site(db, site, record, next)?;
     finish(db, check, record, saved.new_changes)?;
     Ok(saved)
 }
@@ -80,11 +80,23 @@ fn unfinished(db: &Connection, site: SiteId, check: CheckId) -> Result<Option<Sa
     }
 }
 
-fn site_in_brief(db: &Connection, site: SiteId) -> Result<(Url, i64), StoreError> {
-    let mut statement = db.prepare_cached("SELECT url, next_n FROM sites WHERE id = ?1")?;
+/// The numbers that the next change and the next entry of a site get.
+#[derive(Clone, Copy)]
+struct Next {
+    n: i64,
+    entry: i64,
+}
+
+fn site_in_brief(db: &Connection, site: SiteId) -> Result<(Url, Next), StoreError> {
+    let mut statement =
+        db.prepare_cached("SELECT url, next_n, next_entry FROM sites WHERE id = ?1")?;
     let mut rows = statement.query([site.0])?;
     let row = rows.next()?.ok_or(StoreError::NotFound("site"))?;
-    Ok((value::url(row, "url")?, row.get("next_n")?))
+    let next = Next {
+        n: row.get("next_n")?,
+        entry: row.get("next_entry")?,
+    };
+    Ok((value::url(row, "url")?, next))
 }
 
 fn save_collection(
@@ -92,36 +104,41 @@ fn save_collection(
     site: SiteId,
     minter: &Minter<'_>,
     record: &CollectionRecord,
-    next_n: &mut i64,
+    next: &mut Next,
     saved: &mut Saved,
 ) -> Result<(), StoreError> {
     let (id, head) = match find(db, site, record)? {
         Some(found) => found,
         None => add(db, site, minter, record)?,
     };
-    let before = *next_n;
+    let before = next.n;
     let mut changes = change::Writer::new(db)?;
     for change in &record.silent {
-        changes.add(id, &head, *next_n, change)?;
-        *next_n += 1;
+        changes.add(id, &head, next.n, change)?;
+        next.n += 1;
     }
+    let mut place: i64 = db
+        .prepare_cached("SELECT next_entry FROM collections WHERE id = ?1")?
+        .query_row([id.0], |row| row.get("next_entry"))?;
     let mut entries = entry::Writer::new(db, minter)?;
     for entry in record
         .entries
         .iter()
         .filter(|entry| !entry.changes.is_empty())
     {
-        let first = *next_n;
+        let first = next.n;
         for change in &entry.changes {
-            changes.add(id, &head, *next_n, change)?;
-            *next_n += 1;
+            changes.add(id, &head, next.n, change)?;
+            next.n += 1;
         }
-        saved
-            .entries
-            .push(entries.add(id, (first, *next_n - 1), entry)?);
+        let range = (first, next.n - 1);
+        let entry_id = entries.add(site, id, range, (place, next.entry), entry)?;
+        saved.entries.push(entry_id);
+        (place, next.entry) = (place + 1, next.entry + 1);
         saved.new_changes += entry.changes.len() as u64;
     }
     let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
+           next_entry = :next_entry,
            last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
            described_by = :described_by, about = :about, lists = :lists
          WHERE id = :id";
@@ -130,7 +147,8 @@ fn save_collection(
         ":identity": record.identity.as_str(),
         ":title": record.title,
         ":is_own": record.is_own,
-        ":added": *next_n - before,
+        ":added": next.n - before,
+        ":next_entry": place,
         ":last_processed": record.last_processed.map(|moment| moment.to_string()),
         ":covered_until": record.covered_until.map(micros),
         ":capability_list": record.capability_list.as_ref().map(Url::as_str),
@@ -222,14 +240,14 @@ fn save_site(
     db: &Connection,
     site: SiteId,
     record: &CheckRecord,
-    next_n: i64,
+    next: Next,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
     let update =
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until, next_n = :next_n
+           quiet_until = :quiet_until, next_n = :next_n, next_entry = :next_entry
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -239,7 +257,8 @@ fn save_site(
         ":last_check_at": micros(record.finished_at),
         ":next_check_at": micros(record.next_check_at),
         ":quiet_until": record.quiet_until.map(micros),
-        ":next_n": next_n,
+        ":next_n": next.n,
+        ":next_entry": next.entry,
     })?;
     if let Some(found) = &record.site {
         db.prepare_cached(
