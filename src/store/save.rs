@@ -19,6 +19,8 @@ pub struct Saved {
     pub new_changes: u64,
     /// The ids of the Atom entries that announce them.
     pub entries: Vec<String>,
+    /// Whether something changed that a feed or a page shows.
+    pub is_visible: bool,
     /// Whether this check had ended before; then nothing was written.
     pub already_saved: bool,
 }
@@ -60,7 +62,7 @@ fn save(
         save_collection(db, site, &minter, collection, &mut next, &mut saved)?;
     }
     save_documents(db, site, &record.documents)?;
-    save_site(db, site, record, next)?;
+    save_site(db, site, record, next, &mut saved)?;
     finish(db, check, record, saved.new_changes)?;
     Ok(saved)
 }
@@ -136,12 +138,14 @@ fn save_collection(
         saved.entries.push(entry_id);
         (place, next.entry) = (place + 1, next.entry + 1);
         saved.new_changes += entry.changes.len() as u64;
+        saved.is_visible = true;
     }
     let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
            next_entry = :next_entry,
            last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
            described_by = :described_by, about = :about, lists = :lists
          WHERE id = :id";
+    saved.is_visible |= looks_new(db, id, record)?;
     db.prepare_cached(update)?.execute(named_params! {
         ":id": id.0,
         ":identity": record.identity.as_str(),
@@ -157,6 +161,29 @@ fn save_collection(
         ":lists": json::from_lists(&record.lists),
     })?;
     Ok(())
+}
+
+/// Whether a collection says something else about itself than before.
+fn looks_new(
+    db: &Connection,
+    id: CollectionId,
+    record: &CollectionRecord,
+) -> Result<bool, StoreError> {
+    let same = db
+        .prepare_cached(
+            "SELECT 1 FROM collections WHERE id = ?1 AND identity = ?2 AND title = ?3 AND is_own = ?4
+               AND capability_list IS ?5 AND described_by IS ?6 AND about IS ?7",
+        )?
+        .exists((
+            id.0,
+            record.identity.as_str(),
+            &record.title,
+            record.is_own,
+            record.capability_list.as_ref().map(Url::as_str),
+            record.described_by.as_ref().map(Url::as_str),
+            json::from_about(&record.about),
+        ))?;
+    Ok(!same)
 }
 
 /// The collection and its head, if it is there. By its number if the check knew it, for then it must be there.
@@ -241,6 +268,7 @@ fn save_site(
     site: SiteId,
     record: &CheckRecord,
     next: Next,
+    saved: &mut Saved,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
@@ -261,16 +289,23 @@ fn save_site(
         ":next_entry": next.entry,
     })?;
     if let Some(found) = &record.site {
-        db.prepare_cached(
-            "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1",
-        )?
-        .execute((
-            site.0,
-            found.root.as_str(),
-            found.format.as_str(),
-            &found.title,
-            json::from_about(&found.about),
-        ))?;
+        let changed = db
+            .prepare_cached(
+                "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1
+                   AND (root IS NOT ?2 OR format IS NOT ?3 OR title IS NOT ?4 OR about IS NOT ?5)",
+            )?
+            .execute((
+                site.0,
+                found.root.as_str(),
+                found.format.as_str(),
+                &found.title,
+                json::from_about(&found.about),
+            ))?;
+        saved.is_visible |= changed > 0;
+    }
+    if saved.is_visible {
+        db.prepare_cached("UPDATE sites SET version = version + 1 WHERE id = ?1")?
+            .execute([site.0])?;
     }
     Ok(())
 }

@@ -453,8 +453,8 @@ async fn a_site_that_is_removed_takes_everything_of_its_own_with_it() {
     )
     .await;
     let check = store.begin_check(site, now()).await.unwrap();
-    assert!(store.remove_site(site).await.unwrap());
-    assert!(!store.remove_site(site).await.unwrap());
+    assert!(store.remove_site(site, now()).await.unwrap());
+    assert!(!store.remove_site(site, now()).await.unwrap());
     assert!(
         store.site(site).await.unwrap().is_none() && store.memory(site).await.unwrap().is_none()
     );
