@@ -19,6 +19,7 @@ CREATE TABLE sites (
     is_paused     INTEGER NOT NULL DEFAULT 0,
     interval_secs INTEGER NOT NULL,
     failures      INTEGER NOT NULL DEFAULT 0,
+    added_at      INTEGER NOT NULL,
     last_check_at INTEGER,
     next_check_at INTEGER NOT NULL,
     quiet_until   INTEGER,                     -- until then its host wants no requests

@@ -80,6 +80,7 @@ settings! { Service {
     "check-floor" DURATION "" "The shortest time between two checks of a site; a 24th of check-every where nothing is given";
     "check-ceiling" DURATION "" "The longest time between two checks of a site; seven times check-every where nothing is given";
     "max-hosts" NUMBER "32" "Hosts that are read at the same time";
+    "feed-memory" SIZE "32MiB" "Memory for feeds that are ready to be sent";
     "keep-checks" NUMBER "100" "Checks of each site that are remembered";
     "keep-changes" NUMBER "100000" "Changes of each collection that are remembered";
     "prune-at" CRON "0 30 3 * * *" "When older ones are forgotten: seconds, minutes, hours, days, months, weekdays, in UTC";
@@ -168,6 +169,8 @@ pub struct ServiceSettings {
     pub policy: Policy,
     /// Hosts that are read at the same time.
     pub max_hosts: usize,
+    /// Memory for feeds that are ready to be sent.
+    pub feed_memory: u64,
     /// What happens at night.
     pub upkeep: Upkeep,
     /// What is logged.
@@ -293,6 +296,7 @@ impl Values {
                 self.optional("check-ceiling", duration)?,
             ),
             max_hosts: self.one("max-hosts", at_least_one)?,
+            feed_memory: self.one("feed-memory", size)?,
             upkeep: Upkeep {
                 prune_at: self.one("prune-at", CronLine::from_str)?,
                 keep: Keep {

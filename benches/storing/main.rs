@@ -209,9 +209,9 @@ async fn due(table: &mut Table) {
     let (store, _) = open(folder.path()).await;
     let db = Connection::open(folder.path().join(FILE)).unwrap();
     let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-         INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at)
+         INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at, added_at)
          SELECT 'https://host-' || n || '.example/', 1, 'host-' || n, 'tag:host-' || n,
-           'host-' || n || '.example:443', 'ok', 86400, n * 7919 % 100000
+           'host-' || n || '.example:443', 'ok', 86400, n * 7919 % 100000, 0
          FROM numbers";
     db.execute(fill, []).unwrap();
     drop(db);

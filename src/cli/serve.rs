@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::fetch::Fetcher;
 use crate::schedule::{Clock, Scheduler, Work, upkeep};
 use crate::store::{ServeLock, Store};
+use crate::web::feeds::Feeds;
 use crate::web::paths::Paths;
 use crate::web::{self, Service};
 
@@ -80,6 +81,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
         .await
         .map_err(|error| failed(&error))?;
     let clock: Clock = Arc::new(Utc::now);
+    let feeds = Arc::new(Feeds::new(config.service.feed_memory));
     let scheduler = Scheduler::start(Work {
         store: store.clone(),
         fetcher: fetcher.clone(),
@@ -87,6 +89,10 @@ async fn serve(config: Config) -> Result<(), CliError> {
         policy: config.service.policy,
         hosts_at_once: config.service.max_hosts,
         clock: clock.clone(),
+        listener: Arc::new({
+            let feeds = feeds.clone();
+            move |site, is_visible, next| feeds.checked(site, is_visible, next)
+        }),
     })
     .await
     .map_err(|error| failed(&error))?;
@@ -105,6 +111,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
         store: store.clone(),
         scheduler: scheduler.clone(),
         fetcher,
+        feeds,
         paths: Paths::new(public_url.clone()),
         clock,
     };

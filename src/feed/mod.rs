@@ -54,8 +54,8 @@ pub struct Item<'a> {
     pub pages: Vec<ChangedPage<'a>>,
     /// Our page about it, if there is one.
     pub url: Option<String>,
-    /// Whether it is about one page.
-    is_of_page: bool,
+    /// The page's place in the entry, if it is about one page.
+    page: Option<i64>,
 }
 
 /// How what a check found becomes items.
@@ -117,7 +117,7 @@ pub fn items<'a>(
             subject,
             pages,
             url,
-            is_of_page: false,
+            page: None,
         }],
         Grain::Pages => (pages.into_iter())
             .map(|page| page_item(subject, entry, page, url.clone()))
@@ -143,15 +143,15 @@ fn page_item<'a>(
         subject,
         pages: vec![page],
         url,
-        is_of_page: true,
+        page: Some(apart),
     }
 }
 
 impl Item<'_> {
     /// What happened, in words: "Two pages updated, one new in Fox Den".
     pub fn title(&self) -> String {
-        match (&self.pages[..], self.is_of_page) {
-            ([page], true) => {
+        match (&self.pages[..], self.page) {
+            ([page], Some(_)) => {
                 let what = match page.net {
                     NetChange::Created => "new",
                     NetChange::Updated => "updated",
@@ -165,10 +165,15 @@ impl Item<'_> {
         }
     }
 
+    /// Its place in the entry that it was made from.
+    pub fn place(&self) -> i64 {
+        self.page.unwrap_or_default()
+    }
+
     /// The page that a reader should open.
     fn alternate(&self) -> Cow<'_, str> {
-        match (&self.pages[..], self.is_of_page, &self.url) {
-            ([page], true, _) if content::is_there(page.net) => Cow::Borrowed(&page.last.url),
+        match (&self.pages[..], self.page, &self.url) {
+            ([page], Some(_), _) if content::is_there(page.net) => Cow::Borrowed(&page.last.url),
             (_, _, Some(url)) => Cow::Borrowed(url),
             _ => Cow::Borrowed(self.subject.page.as_str()),
         }

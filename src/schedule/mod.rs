@@ -38,6 +38,9 @@ const REST: Duration = Duration::from_secs(60);
 /// Tells the time. Tests have their own.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
+/// Hears of a check that was saved: of which site, whether something visible changed, and when the next one is due.
+pub type Listener = Arc<dyn Fn(SiteId, bool, DateTime<Utc>) + Send + Sync>;
+
 /// What a scheduler works with.
 pub struct Work {
     /// What is due, and where results go.
@@ -52,6 +55,8 @@ pub struct Work {
     pub hosts_at_once: usize,
     /// The time.
     pub clock: Clock,
+    /// Told of every check that was saved.
+    pub listener: Listener,
 }
 
 /// Checks sites when they are due or when it is asked to. A clone is the same one.
@@ -395,7 +400,12 @@ impl Inner {
             Err(_) => return,
         };
         match result {
-            Ok(Done { saved, .. }) => {
+            Ok(Done {
+                saved,
+                next_check_at,
+                ..
+            }) => {
+                (self.work.listener)(site, saved.is_visible, next_check_at);
                 info!(site.url = %url, new_changes = saved.new_changes, "checked");
             }
             Err(ScheduleError::NoSuchSite(_) | ScheduleError::Store(StoreError::NotFound(_))) => {}

@@ -37,6 +37,8 @@ pub struct Done {
     pub check: CheckId,
     /// What was saved.
     pub saved: Saved,
+    /// When the next one is due.
+    pub next_check_at: DateTime<Utc>,
 }
 
 /// Checks a site and saves what was found, in one transaction. `clock` is asked at the beginning and at the end.
@@ -88,8 +90,13 @@ pub(super) async fn check_and_save_as(
         Ok(checked) => planning.record(fetcher, checked, started_at),
         Err(error) => planning.failure(fetcher, &error, &meter),
     };
+    let next_check_at = record.next_check_at;
     let saved = store.save_check(site, check, record).await?;
-    Ok(Done { check, saved })
+    Ok(Done {
+        check,
+        saved,
+        next_check_at,
+    })
 }
 
 /// Saves that a check was ended by a fault of our own, so that the site has its turn again, but not at once.
@@ -109,8 +116,13 @@ pub(super) async fn save_panic(
         chance: chance(site, now),
     };
     let record = planning.fault();
+    let next_check_at = record.next_check_at;
     let saved = store.save_check(site, check, record).await?;
-    Ok(Done { check, saved })
+    Ok(Done {
+        check,
+        saved,
+        next_check_at,
+    })
 }
 
 /// Any number, but the same for the same site and time.

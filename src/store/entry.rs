@@ -90,6 +90,24 @@ impl Store {
         .await
     }
 
+    /// The entries that begin before the change of this number, those found last first.
+    pub async fn entries_before(
+        &self,
+        of: EntriesOf,
+        n: i64,
+        limit: u32,
+    ) -> Result<Vec<EntryRow>, StoreError> {
+        self.read(move |db| {
+            let (sql, id) = match of {
+                EntriesOf::Collection(id) => ("e.collection = ?1", id.0),
+                EntriesOf::Site(id) => ("c.site = ?1", id.0),
+            };
+            let sql = format!("{sql} AND e.first_n < ?2 ORDER BY e.first_n DESC LIMIT ?3");
+            rows(db, &select(&sql), (id, n, limit))
+        })
+        .await
+    }
+
     /// The entry of a collection whose first change has this number.
     pub async fn entry(
         &self,

@@ -43,6 +43,8 @@ pub struct SiteRow {
     pub last_check_at: Option<DateTime<Utc>>,
     /// When it is due; none while it is paused.
     pub next_check_at: Option<DateTime<Utc>>,
+    /// When it was added.
+    pub added_at: DateTime<Utc>,
     /// Rises whenever something changes that a feed or a page of it shows.
     pub version: u64,
     /// Entries that it ever had.
@@ -81,8 +83,9 @@ impl Store {
             let url = site.url();
             let slug = site_slug(url, |slug| is_taken(db, slug))?;
             db.prepare_cached(
-                "INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at)
-                 VALUES (:url, :scheme_given, :slug, '', :host, :status, :interval_secs, :now)",
+                "INSERT INTO sites
+                   (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at, added_at)
+                 VALUES (:url, :scheme_given, :slug, '', :host, :status, :interval_secs, :now, :now)",
             )?
             .execute(named_params! {
                 ":url": url.as_str(),
@@ -300,6 +303,7 @@ fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> 
         last_check_at: value::optional_instant(row, "last_check_at")?,
         next_check_at: value::optional_instant(row, "next_check_at")?
             .filter(|_| status != SiteStatus::Paused),
+        added_at: value::instant(row, "added_at")?,
         version: value::natural(row, "version")?,
         entry_count: row.get("next_entry")?,
         collections: super::collection::collections(db, id)?,

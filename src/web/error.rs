@@ -22,6 +22,8 @@ pub enum WebError {
     NoSuchAddress(String),
     /// There is no such thing, or it is somebody else's: nobody can tell which.
     NotFound(&'static str),
+    /// There was one, and it was removed for good.
+    Gone(&'static str),
     /// The request cannot be understood.
     Malformed(String),
     /// The body is too large, or came too slowly.
@@ -47,6 +49,8 @@ pub enum WebError {
     Stopping,
     /// We failed.
     Internal(StoreError),
+    /// We failed at something that cannot fail.
+    Compression(std::io::Error),
 }
 
 impl WebError {
@@ -56,6 +60,9 @@ impl WebError {
                 format!("there is nothing at {path}; /api/v1/openapi.json lists what there is")
             }
             WebError::NotFound(what) => format!("there is no such {what}"),
+            WebError::Gone(what) => {
+                format!("the {what} was removed from this instance, and is not coming back")
+            }
             WebError::Malformed(sentence)
             | WebError::Body(_, sentence)
             | WebError::Invalid(sentence)
@@ -71,7 +78,7 @@ impl WebError {
                 format!("{method} is not possible here; use {methods}")
             }
             WebError::Stopping => "the service is stopping; ask again when it is back".to_owned(),
-            WebError::Internal(_) => {
+            WebError::Internal(_) | WebError::Compression(_) => {
                 "something went wrong on our side; it was noted, and trying again later may help"
                     .to_owned()
             }
@@ -91,6 +98,7 @@ impl ResponseError for WebError {
     fn status_code(&self) -> StatusCode {
         match self {
             WebError::NoSuchAddress(_) | WebError::NotFound(_) => StatusCode::NOT_FOUND,
+            WebError::Gone(_) => StatusCode::GONE,
             WebError::Malformed(_) => StatusCode::BAD_REQUEST,
             WebError::Body(status, _) => *status,
             WebError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -100,13 +108,16 @@ impl ResponseError for WebError {
             WebError::Conflict(_) => StatusCode::CONFLICT,
             WebError::TooSoon(..) => StatusCode::TOO_MANY_REQUESTS,
             WebError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-            WebError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            WebError::Internal(_) | WebError::Compression(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
     fn error_response(&self) -> HttpResponse {
         if let WebError::Internal(error) = self {
             tracing::error!(error = error as &dyn std::error::Error, "a request failed");
+        }
+        if let WebError::Compression(error) = self {
+            tracing::error!(%error, "a feed could not be compressed");
         }
         let status = self.status_code();
         let mut response = HttpResponse::build(status);

@@ -7,6 +7,7 @@
 pub mod api;
 pub mod auth;
 pub mod error;
+pub mod feeds;
 pub mod paths;
 
 use std::net::{SocketAddr, TcpListener};
@@ -25,6 +26,7 @@ use crate::schedule::{Clock, Scheduler};
 use crate::store::Store;
 
 use self::error::WebError;
+use self::feeds::Feeds;
 use self::paths::Paths;
 
 /// Threads that answer. What they do is short: the store works on threads of its own.
@@ -47,6 +49,8 @@ pub struct Service {
     pub scheduler: Scheduler,
     /// Who knows which addresses may be read.
     pub fetcher: Arc<Fetcher>,
+    /// Feeds that are ready.
+    pub feeds: Arc<Feeds>,
     /// Our own addresses.
     pub paths: Paths,
     /// The time.
@@ -87,6 +91,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
             "GET, HEAD",
         ))
         .service(web::scope("/api/v1").configure(api::routes))
+        .configure(feeds::routes)
         .default_service(web::to(nothing_here));
 }
 

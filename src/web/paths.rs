@@ -13,6 +13,19 @@ pub struct Paths {
     root: Url,
 }
 
+/// Which feed.
+#[derive(Debug, Clone, Copy)]
+pub struct FeedPath<'a> {
+    /// The name of the site.
+    pub site: &'a str,
+    /// The name of the collection; none for the whole site.
+    pub collection: Option<&'a str>,
+    /// `atom` or `json`.
+    pub extension: &'a str,
+    /// Whether it has an item for each page.
+    pub by_page: bool,
+}
+
 impl Paths {
     /// Addresses below `root`, which ends with a slash.
     pub fn new(root: Url) -> Paths {
@@ -37,6 +50,47 @@ impl Paths {
     /// The feed of a site.
     pub fn site_feed(&self, site: &str) -> String {
         self.below(&["sites", site, "feed.atom"])
+    }
+
+    /// A feed.
+    pub fn feed(&self, feed: &FeedPath<'_>) -> String {
+        self.document(feed, &format!("feed.{}", feed.extension), None)
+    }
+
+    /// A part of a feed that is full and never changes.
+    pub fn archive(&self, feed: &FeedPath<'_>, number: i64) -> String {
+        let name = format!("archive/{number}.{}", feed.extension);
+        self.document(feed, &name, None)
+    }
+
+    /// What a feed had before a change.
+    pub fn feed_before(&self, feed: &FeedPath<'_>, n: i64) -> String {
+        self.document(feed, &format!("feed.{}", feed.extension), Some(n))
+    }
+
+    fn document(&self, feed: &FeedPath<'_>, name: &str, before: Option<i64>) -> String {
+        let mut parts = vec!["sites", feed.site];
+        parts.extend(feed.collection);
+        parts.extend(name.split('/'));
+        let mut url = self.below(&parts);
+        let by_page = feed.by_page.then(|| "entries=pages".to_owned());
+        let before = before.map(|n| format!("before={n}"));
+        let query: Vec<String> = by_page.into_iter().chain(before).collect();
+        if !query.is_empty() {
+            url.push('?');
+            url.push_str(&query.join("&"));
+        }
+        url
+    }
+
+    /// The page of an entry.
+    pub fn entry(&self, site: &str, collection: &str, n: i64) -> String {
+        self.below(&["sites", site, collection, "entries", &n.to_string()])
+    }
+
+    /// What feeds look like in a browser.
+    pub fn feed_style(&self) -> String {
+        self.below(&["static", "feed.css"])
     }
 
     /// The page of a collection.

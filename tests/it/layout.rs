@@ -52,7 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "web",
         &[
             "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
-            "schedule",
+            "schedule", "feed",
         ],
     ),
     (

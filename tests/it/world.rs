@@ -16,6 +16,7 @@ use sitebell::schedule::{Clock, Scheduler, Work};
 use sitebell::secret::Token;
 use sitebell::site::SiteId;
 use sitebell::store::Store;
+use sitebell::web::feeds::Feeds;
 use sitebell::web::paths::Paths;
 use sitebell::web::{self, Service};
 use tempfile::TempDir;
@@ -105,6 +106,7 @@ impl World {
         let store = Store::open(self.folder.path()).await.unwrap();
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);
+        let feeds = Arc::new(Feeds::new(1 << 20));
         let work = Work {
             store: store.clone(),
             fetcher: fetcher.clone(),
@@ -112,6 +114,10 @@ impl World {
             policy: Policy::default(),
             hosts_at_once: self.hosts_at_once,
             clock: self.clock(),
+            listener: Arc::new({
+                let feeds = feeds.clone();
+                move |site, is_visible, next| feeds.checked(site, is_visible, next)
+            }),
         };
         let scheduler = Scheduler::start(work).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -121,6 +127,7 @@ impl World {
             store: store.clone(),
             scheduler: scheduler.clone(),
             fetcher,
+            feeds,
             paths: Paths::new(PUBLIC.parse().unwrap()),
             clock: self.clock(),
         };

@@ -138,7 +138,10 @@ pub async fn remove(service: Data, _admin: Admin, id: web::Path<i64>) -> Answer 
         .remove_site(SiteId(*id), (service.clock)())
         .await?
     {
-        true => Ok(HttpResponse::NoContent().finish()),
+        true => {
+            service.feeds.removed(SiteId(*id));
+            Ok(HttpResponse::NoContent().finish())
+        }
         false => Err(WebError::NotFound("site")),
     }
 }

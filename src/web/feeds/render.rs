@@ -1,0 +1,201 @@
+//! From what is kept to a document.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::answer::Prepared;
+use super::{Form, Key, Part};
+use crate::feed::{self, Document, Grain, Item, Links, Subject};
+use crate::site::CollectionId;
+use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
+use crate::web::Data;
+use crate::web::error::WebError;
+use crate::web::paths::FeedPath;
+
+/// Items of the live document, and of an archive.
+const ITEMS: i64 = 50;
+
+/// Renders and compresses a document.
+pub(super) async fn render(service: &Data, key: &Key) -> Result<Arc<Prepared>, WebError> {
+    let site = find(service, &key.site).await?;
+    // Asked for before the entries are: what comes in between makes it outdated, and not the other way round.
+    let generation = service.feeds.now(site.id).generation;
+    let collection = match &key.collection {
+        Some(slug) => {
+            let found = (site.collections.iter()).position(|collection| collection.slug == *slug);
+            Some(found.ok_or(WebError::NotFound("collection"))?)
+        }
+        None => None,
+    };
+    let subject_of = collection.map(|place| &site.collections[place]);
+    let (of, count) = match subject_of {
+        Some(collection) => (EntriesOf::Collection(collection.id), collection.entry_count),
+        None => (EntriesOf::Site(site.id), site.entry_count),
+    };
+    let rows = match key.part {
+        Part::Archive(archive) => {
+            let places = places(archive);
+            if places.end > count {
+                return Err(WebError::NotFound("archive"));
+            }
+            service.store.entries_in(of, places).await?
+        }
+        Part::Live if key.grain == Grain::Checks => {
+            service.store.entries_in(of, count - ITEMS..count).await?
+        }
+        Part::Live => before(service, of, i64::MAX).await?,
+        Part::Before(n) => before(service, of, n).await?,
+    };
+    let (service, key) = (service.clone(), key.clone());
+    let compose = move || compose(&service, &key, &site, collection, count, &rows, generation);
+    match spawn_blocking(compose).await {
+        Ok(prepared) => prepared.map(Arc::new).map_err(WebError::Compression),
+        Err(_) => Err(WebError::Stopping),
+    }
+}
+
+/// The site of that name; or whether there was one.
+async fn find(service: &Data, slug: &str) -> Result<SiteRow, WebError> {
+    match service.store.site_by_slug(slug).await? {
+        Some(id) => (service.store.site(id).await?).ok_or(WebError::NotFound("site")),
+        None if service.store.is_removed(slug).await? => Err(WebError::Gone("site")),
+        None => Err(WebError::NotFound("site")),
+    }
+}
+
+/// The newest entries before a change, as many as have enough pages.
+async fn before(service: &Data, of: EntriesOf, n: i64) -> Result<Vec<EntryRow>, WebError> {
+    Ok(service
+        .store
+        .entries_before(of, n, ITEMS as u32 + 1)
+        .await?)
+}
+
+/// The places of the entries of an archive.
+fn places(archive: i64) -> Range<i64> {
+    let start = archive.saturating_mul(ITEMS);
+    start..start.saturating_add(ITEMS)
+}
+
+fn compose(
+    service: &Data,
+    key: &Key,
+    site: &SiteRow,
+    collection: Option<usize>,
+    count: i64,
+    rows: &[EntryRow],
+    generation: u64,
+) -> std::io::Result<Prepared> {
+    let paths = &service.paths;
+    let parts: HashMap<CollectionId, (Subject<'_>, &CollectionRow)> = (site.collections.iter())
+        .map(|collection| (collection.id, (collection_subject(collection), collection)))
+        .collect();
+    let whole = site_subject(site);
+    let subject = match collection {
+        Some(place) => &parts[&site.collections[place].id].0,
+        None => &whole,
+    };
+    let path = FeedPath {
+        site: &site.slug,
+        collection: key.collection.as_deref(),
+        extension: match key.form {
+            Form::Atom => "atom",
+            Form::Json => "json",
+        },
+        by_page: key.grain == Grain::Pages,
+    };
+    let mut items: Vec<(i64, Item<'_>)> = Vec::new();
+    for row in rows {
+        let Some((part, collection)) = parts.get(&row.collection) else {
+            continue;
+        };
+        let url = paths.entry(&site.slug, &collection.slug, row.n);
+        let found = feed::items(part, &row.entry, Some(url), key.grain);
+        items.extend(found.into_iter().map(|item| (row.n + item.place(), item)));
+    }
+    let mut links = Links {
+        json: Some(paths.feed(&FeedPath {
+            extension: "json",
+            ..path
+        })),
+        stylesheet: Some(paths.feed_style()),
+        ..Links::default()
+    };
+    match key.part {
+        Part::Live if key.grain == Grain::Checks => {
+            links.own = Some(paths.feed(&path));
+            let last = count / ITEMS - 1;
+            links.prev_archive = (last >= 0 && count > ITEMS).then(|| paths.archive(&path, last));
+        }
+        Part::Archive(archive) => {
+            links.own = Some(paths.archive(&path, archive));
+            links.json = None;
+            links.current = Some(paths.feed(&path));
+            links.prev_archive = (archive > 0).then(|| paths.archive(&path, archive - 1));
+            let has_next = places(archive + 1).end <= count;
+            links.next_archive = has_next.then(|| paths.archive(&path, archive + 1));
+        }
+        Part::Live | Part::Before(_) => {
+            let end = match key.part {
+                Part::Before(n) => n,
+                _ => i64::MAX,
+            };
+            items.retain(|(n, _)| *n < end);
+            items.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+            let has_more = items.len() > ITEMS as usize;
+            items.truncate(ITEMS as usize);
+            links.own = Some(match key.part {
+                Part::Before(n) => paths.feed_before(&path, n),
+                _ => paths.feed(&path),
+            });
+            let last = items.last().filter(|_| has_more);
+            links.next = last.map(|(n, _)| paths.feed_before(&path, *n));
+        }
+    }
+    let document = Document {
+        subject,
+        items: items.into_iter().map(|(_, item)| item).collect(),
+        has_sources: collection.is_none(),
+        none_at: site.added_at,
+        links,
+    };
+    let text = match key.form {
+        Form::Atom => feed::to_atom(&document),
+        Form::Json => feed::to_json(&document),
+    };
+    let updated_at = document.updated_at();
+    let next_check_at = site.next_check_at;
+    Prepared::new(
+        site.id,
+        generation,
+        next_check_at,
+        key.form,
+        updated_at,
+        &text,
+    )
+}
+
+fn collection_subject(collection: &CollectionRow) -> Subject<'_> {
+    Subject {
+        id: collection.feed_id.clone(),
+        title: &collection.title,
+        about: &collection.about,
+        page: &collection.identity,
+        described_by: collection.described_by.as_ref(),
+        via: collection.capability_list.as_ref(),
+    }
+}
+
+fn site_subject(site: &SiteRow) -> Subject<'_> {
+    Subject {
+        id: site.feed_id.clone(),
+        title: site.title.as_deref().unwrap_or(&site.slug),
+        about: &site.about,
+        page: &site.url,
+        described_by: None,
+        via: site.root.as_ref(),
+    }
+}
