@@ -178,10 +178,7 @@ impl Follower<'_> {
                 self.on_stage(|site| site.crash_at(None));
                 match is_over {
                     Some(_) => self.judge().await?,
-                    None => {
-                        self.on_stage(Site::take_log);
-                        self.restart(true).await?;
-                    }
+                    None => drop(self.on_stage(Site::take_log)),
                 }
             }
             Step::CrashUnsaved { after } => {
@@ -200,7 +197,6 @@ impl Follower<'_> {
                 )
                 .await;
                 self.on_stage(Site::take_log);
-                self.restart(true).await?;
             }
             Step::Restart { is_killed } => self.restart(is_killed).await?,
             Step::Prune { keep } => {

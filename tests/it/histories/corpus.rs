@@ -3,7 +3,7 @@
 use super::play;
 use super::step::Doing::{self, *};
 use super::step::Step::*;
-use super::step::{Breakage, Closing, History, Made, Rotation, Step, Style, Tagging};
+use super::step::{Breakage, Claim, Closing, History, Made, Rotation, Step, Style, Tagging};
 
 /// A change that is made and told at the same time.
 fn publish(to: u8) -> Step {
@@ -99,6 +99,23 @@ fn an_index_that_fails_twice_makes_no_list_forgotten() {
             Check { after: 1 },
             breaks(2, Breakage::Status(404)),
             Check { after: 1 },
+            Check { after: 1 },
+        ],
+    );
+}
+
+#[test]
+fn a_collection_that_cannot_be_read_is_not_taken_over_by_another_one() {
+    replay(
+        2,
+        vec![
+            publish(1),
+            Site(Describe {
+                collection: 1,
+                claim: Claim::That(0),
+            }),
+            Check { after: 1 },
+            breaks(1, Breakage::Status(500)),
             Check { after: 1 },
         ],
     );

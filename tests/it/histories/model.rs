@@ -48,6 +48,8 @@ struct Tracked {
     is_covered: bool,
     last_processed: Option<DateTime<Utc>>,
     horizon: Option<DateTime<Utc>>,
+    /// The address that its Capability List was last read at.
+    capability_list: Option<String>,
     lists: BTreeMap<String, Seen>,
 }
 
@@ -127,13 +129,29 @@ impl Model {
             Some(Content::Description(lists)) => lists.clone(),
             _ => Vec::new(),
         };
-        for path in lists {
-            let Some(Content::Capabilities { identity, lists }) = reading.content(&path)? else {
+        let mut taken = HashSet::new();
+        for (path, listed_as) in &lists {
+            let Some(Content::Capabilities {
+                describes,
+                lists: change_lists,
+            }) = reading.content(path)?
+            else {
                 continue;
             };
+            let own = site.final_url(path);
+            let claim = describes.as_ref().or(listed_as.as_ref());
+            let mut identity = claim.unwrap_or(&own).clone();
+            if taken.contains(&identity) || self.is_of_another(&identity, &own, &reading, &lists)? {
+                identity = own.clone();
+            }
+            if !taken.insert(identity.clone()) {
+                continue;
+            }
+            self.name(&own, &identity);
             let tracked = self.collections.entry(identity.clone()).or_default();
-            let told = reading.told(lists, tracked)?;
-            let found = by_collection.remove(identity).unwrap_or_default();
+            tracked.capability_list = Some(own);
+            let told = reading.told(change_lists, tracked)?;
+            let found = by_collection.remove(&identity).unwrap_or_default();
             tracked
                 .take(now, told, &found, &mut self.ids)
                 .map_err(|error| format!("{identity}: {error}"))?;
@@ -149,6 +167,45 @@ impl Model {
         }
         self.announced.extend(found);
         Ok(())
+    }
+
+    /// Whether a collection is known by another Capability List, which is still there and does not describe another one.
+    fn is_of_another(
+        &self,
+        identity: &str,
+        own: &str,
+        reading: &Reading<'_>,
+        lists: &[(String, Option<String>)],
+    ) -> Result<bool, String> {
+        let known = self.collections.get(identity);
+        let owner = known.and_then(|known| known.capability_list.as_deref());
+        let mut paths = lists.iter().map(|(path, _)| path);
+        let path = paths.find(|path| owner == Some(reading.site.url(path).as_str()));
+        let Some(path) = path.filter(|_| owner != Some(own)) else {
+            return Ok(false);
+        };
+        Ok(match reading.content(path)? {
+            Some(Content::Capabilities { describes, .. }) => describes
+                .as_ref()
+                .is_none_or(|describes| describes == identity),
+            _ => true,
+        })
+    }
+
+    /// A collection that was known by its Capability List has got a name.
+    fn name(&mut self, list: &str, identity: &str) {
+        let is_nameless = (self.collections.get(list))
+            .is_some_and(|known| known.capability_list.as_deref() == Some(list));
+        if self.collections.contains_key(identity) || !is_nameless {
+            return;
+        }
+        let known = self.collections.remove(list).unwrap_or_default();
+        self.collections.insert(identity.to_owned(), known);
+        for row in &mut self.announced {
+            if row.collection.as_str() == list {
+                row.collection = identity.parse().expect("an address");
+            }
+        }
     }
 
     /// Forgets what is beyond the limit, and is no more than a list.

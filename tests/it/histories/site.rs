@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Timelike, Utc};
 
-use super::step::{Breakage, Closing, Doing, Made, Rotation, Style, Tagging};
+use super::step::{Breakage, Claim, Closing, Doing, Made, Rotation, Style, Tagging};
 
 pub const ROOT: &str = "/.well-known/resourcesync";
 pub const HOST: &str = "fox.example";
@@ -52,10 +52,10 @@ pub struct Child {
 /// What a document says, without the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// The paths of Capability Lists.
-    Description(Vec<String>),
+    /// The paths of Capability Lists, and what each of them is said to describe.
+    Description(Vec<(String, Option<String>)>),
     Capabilities {
-        identity: String,
+        describes: Option<String>,
         lists: Vec<String>,
     },
     Index(Vec<Child>),
@@ -110,6 +110,7 @@ struct List {
 struct Collection {
     is_there: bool,
     is_indexed: bool,
+    claim: Claim,
     title: u32,
     lists: Vec<List>,
     /// Lists of other collections that this one names, too.
@@ -153,6 +154,7 @@ impl Site {
             site.collections.push(Collection {
                 is_there: n < seeds.len(),
                 is_indexed: false,
+                claim: Claim::Own,
                 title: 0,
                 lists: vec![list],
                 shared: Vec::new(),
@@ -209,11 +211,28 @@ impl Site {
         &self.versions[path][version].content
     }
 
-    pub fn identity(&self, collection: usize) -> String {
+    /// The address that a document is read at in the end.
+    pub fn final_url(&self, path: &str) -> String {
+        match self.broken.get(path) {
+            Some(Breakage::Moved) => self.url(&format!("/moved{path}")),
+            _ => self.url(path),
+        }
+    }
+
+    fn identity(&self, collection: usize) -> String {
         self.url(&format!("/c{collection}/"))
     }
 
-    fn url(&self, path: &str) -> String {
+    /// What the Capability List of a collection says that it describes.
+    fn describes(&self, n: usize) -> Option<String> {
+        match self.collections[n].claim {
+            Claim::Own => Some(self.identity(n)),
+            Claim::Nothing => None,
+            Claim::That(other) => Some(self.identity(usize::from(other) % COLLECTIONS)),
+        }
+    }
+
+    pub fn url(&self, path: &str) -> String {
         format!("http://{HOST}:{}{path}", self.port)
     }
 
@@ -331,6 +350,10 @@ impl Site {
             Doing::Add { collection: n } => self.collections[collection(n)].is_there = true,
             Doing::Remove { collection: n } => self.collections[collection(n)].is_there = false,
             Doing::Retitle { collection: n } => self.collections[collection(n)].title += 1,
+            Doing::Describe {
+                collection: n,
+                claim,
+            } => self.collections[collection(n)].claim = claim,
             Doing::Share { of, with, list } => {
                 let path = self.list(of, list).path.clone();
                 let shared = &mut self.collections[collection(with)].shared;
@@ -519,11 +542,11 @@ impl Site {
             if collection.is_there {
                 let path = format!("/c{n}/capabilities.xml");
                 inside += &format!(
-                    "<url><loc>{}</loc><rs:md capability='capabilitylist'/><rs:ln rel='describes' href='{}'/></url>",
+                    "<url><loc>{}</loc><rs:md capability='capabilitylist'/>{}</url>",
                     self.url(&path),
-                    self.identity(n)
+                    describes(self.describes(n).as_deref())
                 );
-                paths.push(path);
+                paths.push((path, self.describes(n)));
             }
         }
         (Content::Description(paths), urlset(&inside))
@@ -535,18 +558,25 @@ impl Site {
             false => named(collection).map(|list| list.path.clone()).collect(),
         };
         lists.extend(collection.shared.iter().cloned());
-        let identity = self.identity(n);
+        let described = self.describes(n);
         let mut inside = format!(
-            "<rs:ln rel='up' href='{}'/><rs:ln rel='describes' href='{identity}'/>
+            "<rs:ln rel='up' href='{}'/>{}
              <rs:ln rel='describedby' href='{}'/><rs:md capability='capabilitylist'/>",
             self.url(ROOT),
+            describes(described.as_deref()),
             self.url("/about.xml")
         );
         for list in &lists {
             let loc = self.url(list);
             inside += &format!("<url><loc>{loc}</loc><rs:md capability='changelist'/></url>");
         }
-        (Content::Capabilities { identity, lists }, urlset(&inside))
+        (
+            Content::Capabilities {
+                describes: described,
+                lists,
+            },
+            urlset(&inside),
+        )
     }
 
     fn index(&self, n: usize, collection: &Collection) -> (Content, String) {
@@ -582,8 +612,15 @@ impl Site {
 
     fn list_document(&self, n: usize, list: &List) -> (Content, String) {
         let until_here = list.until.as_ref().filter(|_| list.says_until);
+        let index = match self.collections[n].is_indexed {
+            true => format!(
+                "<rs:ln rel='index' href='{}'/>",
+                self.url(&format!("/c{n}/index.xml"))
+            ),
+            false => String::new(),
+        };
         let mut inside = format!(
-            "<rs:ln rel='up' href='{}'/><rs:md capability='changelist' from='{}'{}/>\n",
+            "<rs:ln rel='up' href='{}'/>{index}<rs:md capability='changelist' from='{}'{}/>\n",
             self.url(&format!("/c{n}/capabilities.xml")),
             list.from,
             until(until_here)
@@ -657,6 +694,12 @@ fn named(collection: &Collection) -> impl Iterator<Item = &List> {
 
 fn urlset(inside: &str) -> String {
     format!("<urlset {NAMESPACES}>{inside}</urlset>")
+}
+
+fn describes(address: Option<&str>) -> String {
+    address
+        .map(|address| format!("<rs:ln rel='describes' href='{address}'/>"))
+        .unwrap_or_default()
 }
 
 fn until(until: Option<&Until>) -> String {

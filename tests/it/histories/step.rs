@@ -89,6 +89,8 @@ pub enum Doing {
     Remove { collection: u8 },
     /// A collection is called something else.
     Retitle { collection: u8 },
+    /// The Capability List of a collection says that it describes something else.
+    Describe { collection: u8, claim: Claim },
     /// A collection names a list of another one as its own.
     Share { of: u8, with: u8, list: u8 },
     /// And no more.
@@ -137,6 +139,15 @@ pub enum Closing {
     Both,
     /// The list comes from an older cache.
     IndexOnly,
+}
+
+/// What a Capability List says that it describes.
+#[derive(Debug, Clone, Copy)]
+pub enum Claim {
+    Own,
+    Nothing,
+    /// What another collection is known by.
+    That(u8),
 }
 
 /// What can be wrong with a document.
@@ -254,6 +265,8 @@ fn any_doing() -> impl Strategy<Value = Doing> {
         2 => (0..3_u8).prop_map(|collection| Doing::Add { collection }),
         1 => (0..3_u8).prop_map(|collection| Doing::Remove { collection }),
         1 => (0..3_u8).prop_map(|collection| Doing::Retitle { collection }),
+        1 => (0..3_u8, prop_oneof![Just(Claim::Own), Just(Claim::Nothing), (0..3_u8).prop_map(Claim::That)])
+            .prop_map(|(collection, claim)| Doing::Describe { collection, claim }),
         2 => (to(), 0..3_u8, list())
             .prop_map(|(of, with, list)| Doing::Share { of, with, list }),
         1 => (0..3_u8).prop_map(|with| Doing::Unshare { with }),
@@ -274,7 +287,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => after().prop_map(|after| Step::CheckTwice { after }),
         5 => (after(), 0..12_u8).prop_map(|(after, request)| Step::Crash { after, request }),
         2 => after().prop_map(|after| Step::CrashUnsaved { after }),
-        1 => any::<bool>().prop_map(|is_killed| Step::Restart { is_killed }),
+        2 => any::<bool>().prop_map(|is_killed| Step::Restart { is_killed }),
         2 => (0..70_u8).prop_map(|keep| Step::Prune { keep }),
         1 => Just(Step::RemoveSite),
     ]
@@ -283,7 +296,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 /// Any history.
 pub fn any_history() -> impl Strategy<Value = History> {
     let seed = prop_oneof![12 => 0..4_u8, 1 => 40..70_u8];
-    (vec(seed, 1..3), any_tagging(), vec(any_step(), 1..36)).prop_map(|(seeds, tagging, steps)| {
+    (vec(seed, 1..3), any_tagging(), vec(any_step(), 1..32)).prop_map(|(seeds, tagging, steps)| {
         History {
             seeds,
             tagging,
