@@ -485,6 +485,10 @@ impl<'a> Loader<'a> {
         let problems = parsed.problems.into_vec();
         self.problems.extend(problems.iter().cloned());
         self.changes += parsed.changes.len();
+        // One that is read twice in a check may have changed in between; then nobody has all that came with the last one.
+        let mut read_before = (self.documents_read.iter()).filter(|(url, _)| *url == asked);
+        let validators = validators
+            .filter(|new| read_before.all(|(_, read)| read.validators.as_ref() == Some(new)));
         let outline = resourcesync::write(&reading.document);
         let memory = DocumentMemory {
             validators,

@@ -168,6 +168,17 @@ impl Follower<'_> {
         match *step {
             Step::Site(ref doing) => self.on_stage(|site| site.apply(doing)),
             Step::Check { after } => drop(self.check(after).await?),
+            Step::CheckDuring {
+                after,
+                request,
+                ref doing,
+            } => {
+                self.on_stage(|site| site.apply_at(u32::from(request), doing.clone()));
+                let check = self.try_check(after).await;
+                assert!(check.is_some(), "nothing cuts it off");
+                self.judge().await?;
+                self.on_stage(Site::apply_what_is_left);
+            }
             Step::CheckTwice { after } => {
                 let check = self.check(after).await?;
                 self.save_again(check).await?;

@@ -74,6 +74,29 @@ fn a_list_that_another_collection_read_meanwhile_has_changed_for_this_one() {
 }
 
 #[test]
+fn a_list_that_grows_between_two_collections_has_grown_for_both() {
+    let Site(doing) = publish(0) else {
+        unreachable!("the site does it")
+    };
+    replay(
+        2,
+        vec![
+            Site(SHARE),
+            publish(0),
+            publish(1),
+            Check { after: 1 },
+            publish(0),
+            CheckDuring {
+                after: 1,
+                request: 5,
+                doing,
+            },
+            Check { after: 1 },
+        ],
+    );
+}
+
+#[test]
 fn a_list_that_vanished_and_is_half_written_is_read_again() {
     replay(
         1,

@@ -1,6 +1,6 @@
 //! A site that only exists for one history: it keeps its lists, and writes them whenever somebody asks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Timelike, Utc};
 
@@ -132,6 +132,10 @@ pub struct Site {
     log: Vec<(String, Answered)>,
     /// The request that nobody answers any more, counted from here.
     crash_at: Option<u32>,
+    /// What is done before this request is answered.
+    soon: Option<(u32, Doing)>,
+    /// The documents that were read elsewhere than where they were asked for, in the last check.
+    moved: HashSet<String>,
 }
 
 impl Site {
@@ -148,6 +152,8 @@ impl Site {
             versions: HashMap::new(),
             log: Vec::new(),
             crash_at: None,
+            soon: None,
+            moved: HashSet::new(),
         };
         for n in 0..COLLECTIONS {
             let list = site.new_list(n, (now - TimeDelta::days(400)).format("%F").to_string());
@@ -194,8 +200,21 @@ impl Site {
         }
     }
 
+    /// A check begins.
     pub fn set_now(&mut self, now: DateTime<Utc>) {
         self.now = now;
+        self.moved.clear();
+    }
+
+    /// Lets something happen before a request is answered, or after the last one.
+    pub fn apply_at(&mut self, request: u32, doing: Doing) {
+        self.soon = Some((request, doing));
+    }
+
+    pub fn apply_what_is_left(&mut self) {
+        if let Some((_, doing)) = self.soon.take() {
+            self.apply(&doing);
+        }
     }
 
     pub fn crash_at(&mut self, request: Option<u32>) {
@@ -211,11 +230,11 @@ impl Site {
         &self.versions[path][version].content
     }
 
-    /// The address that a document is read at in the end.
+    /// The address that a document was read at in the end.
     pub fn final_url(&self, path: &str) -> String {
-        match self.broken.get(path) {
-            Some(Breakage::Moved) => self.url(&format!("/moved{path}")),
-            _ => self.url(path),
+        match self.moved.contains(path) {
+            true => self.url(&format!("/moved{path}")),
+            false => self.url(path),
         }
     }
 
@@ -431,8 +450,16 @@ impl Site {
             }
             *left -= 1;
         }
+        match self.soon.take() {
+            Some((0, doing)) => self.apply(&doing),
+            Some((left, doing)) => self.soon = Some((left - 1, doing)),
+            None => {}
+        }
         let (path, has_moved) = match path.strip_prefix("/moved") {
-            Some(rest) => (rest.to_owned(), true),
+            Some(rest) => {
+                self.moved.insert(rest.to_owned());
+                (rest.to_owned(), true)
+            }
             None => (path.to_owned(), false),
         };
         if path == "/about.xml" {

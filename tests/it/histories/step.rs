@@ -22,6 +22,12 @@ pub enum Step {
     Site(Doing),
     /// It is checked so many minutes later.
     Check { after: u32 },
+    /// The same, and the site does something before it answers this request.
+    CheckDuring {
+        after: u32,
+        request: u8,
+        doing: Doing,
+    },
     /// The same, and the check is saved a second time.
     CheckTwice { after: u32 },
     /// The same, but the process dies while it waits for the answer to this request.
@@ -283,7 +289,9 @@ fn any_step() -> impl Strategy<Value = Step> {
     };
     prop_oneof![
         60 => any_doing().prop_map(Step::Site),
-        26 => after().prop_map(|after| Step::Check { after }),
+        22 => after().prop_map(|after| Step::Check { after }),
+        6 => (after(), 0..9_u8, any_doing())
+            .prop_map(|(after, request, doing)| Step::CheckDuring { after, request, doing }),
         2 => after().prop_map(|after| Step::CheckTwice { after }),
         5 => (after(), 0..12_u8).prop_map(|(after, request)| Step::Crash { after, request }),
         2 => after().prop_map(|after| Step::CrashUnsaved { after }),
