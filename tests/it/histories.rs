@@ -35,7 +35,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use url::Url;
 
-use self::model::Model;
+use self::model::{Model, Verdict};
 use self::server::{Stage, serve};
 use self::site::{HOST, Site};
 use self::step::{History, Step, any_history};
@@ -105,6 +105,7 @@ impl Stand {
             url,
             now,
             model: Model::default(),
+            is_vague: false,
         };
         let result = self.runtime.block_on(follower.follow(&history.steps));
         self.store = follower.store;
@@ -132,6 +133,8 @@ struct Follower<'a> {
     url: Url,
     now: DateTime<Utc>,
     model: Model,
+    /// Nobody can say any more what is right.
+    is_vague: bool,
 }
 
 impl Follower<'_> {
@@ -149,11 +152,16 @@ impl Follower<'_> {
             self.take(step)
                 .await
                 .map_err(|error| format!("step {place}, {step:?}: {error}"))?;
+            if self.is_vague {
+                break;
+            }
         }
-        self.check(1)
-            .await
-            .map_err(|error| format!("the last check: {error}"))?;
-        self.compare().await?;
+        if !self.is_vague {
+            self.check(1)
+                .await
+                .map_err(|error| format!("the last check: {error}"))?;
+            self.compare().await?;
+        }
         self.store().remove_site(self.site).await.unwrap();
         Ok(())
     }
@@ -181,7 +189,9 @@ impl Follower<'_> {
             }
             Step::CheckTwice { after } => {
                 let check = self.check(after).await?;
-                self.save_again(check).await?;
+                if !self.is_vague {
+                    self.save_again(check).await?;
+                }
             }
             Step::Crash { after, request } => {
                 self.on_stage(|site| site.crash_at(Some(u32::from(request))));
@@ -262,10 +272,13 @@ impl Follower<'_> {
         let stage = self.stage.clone();
         let stage = stage.lock().unwrap();
         let site = stage.as_ref().unwrap();
-        self.model
-            .judge(self.now, &log, site, found)
+        let verdict = (self.model.judge(self.now, &log, site, found))
             .map_err(|error| format!("{error}\nasked was {log:?}"))?;
         drop(stage);
+        if verdict == Verdict::Vague {
+            self.is_vague = true;
+            return Ok(());
+        }
         let row = self.store().site(self.site).await.unwrap().unwrap();
         for collection in row.collections {
             let last_processed = collection.last_processed.map(|moment| moment.start());

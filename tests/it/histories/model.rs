@@ -39,6 +39,14 @@ pub struct Model {
     pub announced: Vec<ChangeRow>,
 }
 
+/// What there is to say of a check that did nothing wrong.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Right,
+    /// It cannot be judged, nor can those after it.
+    Vague,
+}
+
 #[derive(Default)]
 struct Tracked {
     /// All changes with their entries, oldest first; those without one were passed over in silence.
@@ -103,7 +111,7 @@ impl Model {
         log: &[(String, Answered)],
         site: &Site,
         found: Vec<ChangeRow>,
-    ) -> Result<(), String> {
+    ) -> Result<Verdict, String> {
         let mut reading = Reading {
             site,
             answers: HashMap::new(),
@@ -119,6 +127,9 @@ impl Model {
                     "{path} was asked whether it has changed since version {version}, but was read {read:?}"
                 );
             }
+        }
+        if reading.is_vague() {
+            return Ok(Verdict::Vague);
         }
         let mut by_collection: BTreeMap<String, Vec<ChangeRow>> = BTreeMap::new();
         for row in &found {
@@ -166,7 +177,7 @@ impl Model {
             }
         }
         self.announced.extend(found);
-        Ok(())
+        Ok(Verdict::Right)
     }
 
     /// Whether a collection is known by another Capability List, which is still there and does not describe another one.
@@ -281,6 +292,15 @@ impl<'a> Reading<'a> {
         Some(self.answers.get(path)?.iter().filter_map(version).collect())
     }
 
+    /// Whether a document could be read for one collection and not for another, because it broke in between: then nobody
+    /// can say who knows it.
+    fn is_vague(&self) -> bool {
+        let is_failure =
+            |answered: &Answered| matches!(answered, Answered::Missing | Answered::Broken);
+        let mut answers = self.answers.values();
+        answers.any(|all| all.iter().any(is_failure) && !all.iter().all(is_failure))
+    }
+
     /// What a document said that must be asked for in every check.
     fn content(&self, path: &str) -> Result<Option<&'a Content>, String> {
         match self.versions(path) {
@@ -344,6 +364,10 @@ impl<'a> Reading<'a> {
                 continue;
             }
             if seen.is_finished {
+                // It need not be read, but may be: its end may make no sense to others.
+                let versions = self.versions(path).unwrap_or_default();
+                told.take(path, None, &versions, false);
+                told.lists.remove(path);
                 if are_names_missing {
                     told.lists.insert(path.clone(), seen.clone());
                 }

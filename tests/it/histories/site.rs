@@ -281,9 +281,10 @@ impl Site {
         let collection = |n: u8| usize::from(n) % COLLECTIONS;
         match *doing {
             Doing::Publish { to, ref made } => {
-                let item = self.item(made);
-                let open = self.collections[collection(to)].lists.last_mut();
-                open.expect("there is always one").items.push(item);
+                let (item, end) = (self.item(made), instant(self.clock()));
+                let open = self.list(to, u8::MAX);
+                open.items.push(item);
+                open.until = open.until.take().map(|_| end);
             }
             Doing::Insert {
                 to,
@@ -315,6 +316,10 @@ impl Site {
                 }
             }
             Doing::Rotate { to, ref how } => self.rotate(collection(to), how),
+            Doing::EndNow { to } => {
+                let end = instant(self.clock());
+                self.list(to, u8::MAX).until = Some(end);
+            }
             Doing::FinishClosing { to } => {
                 for list in &mut self.collections[collection(to)].lists {
                     list.says_until = true;
@@ -411,10 +416,7 @@ impl Site {
                         text: end.format("%F").to_string(),
                         latest: midnight(end) + TimeDelta::hours(36),
                     },
-                    false => Until {
-                        text: end.format("%FT%TZ").to_string(),
-                        latest: end.with_nanosecond(0).unwrap_or(end),
-                    },
+                    false => instant(end),
                 });
                 open.says_until = how == Closing::Both;
             }
@@ -733,6 +735,14 @@ fn until(until: Option<&Until>) -> String {
     until
         .map(|until| format!(" until='{}'", until.text))
         .unwrap_or_default()
+}
+
+/// An end to the second.
+fn instant(end: DateTime<Utc>) -> Until {
+    Until {
+        text: end.format("%FT%TZ").to_string(),
+        latest: end.with_nanosecond(0).unwrap_or(end),
+    }
 }
 
 fn midnight(instant: DateTime<Utc>) -> DateTime<Utc> {

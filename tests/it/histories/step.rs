@@ -63,6 +63,8 @@ pub enum Doing {
     },
     /// A new list is begun.
     Rotate { to: u8, how: Rotation },
+    /// The open list says that it ends now, and goes on to say so whenever it grows.
+    EndNow { to: u8 },
     /// Lists that only the index called closed say it themselves.
     FinishClosing { to: u8 },
     /// The oldest changes of a list are dropped.
@@ -251,6 +253,7 @@ fn any_doing() -> impl Strategy<Value = Doing> {
         2 => (to(), list(), any::<u8>(), any::<bool>())
             .prop_map(|(to, list, item, is_elsewhere)| Doing::Repeat { to, list, item, is_elsewhere }),
         4 => (to(), any_rotation()).prop_map(|(to, how)| Doing::Rotate { to, how }),
+        1 => to().prop_map(|to| Doing::EndNow { to }),
         1 => to().prop_map(|to| Doing::FinishClosing { to }),
         2 => (to(), list(), 1..9_u8)
             .prop_map(|(to, list, count)| Doing::Truncate { to, list, count }),
