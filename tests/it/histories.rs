@@ -364,7 +364,8 @@ fn play(history: &History) {
 #[test]
 fn whatever_a_site_does_every_change_is_announced_once() {
     let wanted = std::env::var("HISTORIES").map_or(HISTORIES, |text| text.parse().unwrap());
-    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32);
+    // Half of them wait for their stores at any time.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
     let is_over = AtomicBool::new(false);
     let played = AtomicU64::new(0);
     let started = Instant::now();

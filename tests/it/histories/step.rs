@@ -307,7 +307,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 /// Any history.
 pub fn any_history() -> impl Strategy<Value = History> {
     let seed = prop_oneof![12 => 0..4_u8, 1 => 40..70_u8];
-    (vec(seed, 1..3), any_tagging(), vec(any_step(), 1..32)).prop_map(|(seeds, tagging, steps)| {
+    (vec(seed, 1..3), any_tagging(), vec(any_step(), 1..28)).prop_map(|(seeds, tagging, steps)| {
         History {
             seeds,
             tagging,
