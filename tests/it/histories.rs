@@ -269,12 +269,10 @@ impl Follower<'_> {
         let log = self.on_stage(Site::take_log);
         let after = self.model.announced.last().map(|row| row.cursor);
         let found = self.store().changes(self.site, after, ALL).await.unwrap().0;
-        let stage = self.stage.clone();
-        let stage = stage.lock().unwrap();
-        let site = stage.as_ref().unwrap();
-        let verdict = (self.model.judge(self.now, &log, site, found))
+        let (now, stage, model) = (self.now, self.stage, &mut self.model);
+        let judge = |site: &Site| model.judge(now, &log, site, found);
+        let verdict = judge(stage.lock().unwrap().as_ref().unwrap())
             .map_err(|error| format!("{error}\nasked was {log:?}"))?;
-        drop(stage);
         if verdict == Verdict::Vague {
             self.is_vague = true;
             return Ok(());
