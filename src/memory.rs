@@ -106,6 +106,8 @@ pub struct ListMemory {
     pub until: Option<Moment>,
     /// When it was last modified, as its index says.
     pub lastmod: Option<Moment>,
+    /// When the body was read whose changes the collection has taken. Another collection may have read a later one.
+    pub read_at: Option<DateTime<Utc>>,
     /// Whether it was read to its end while it was closed: then it needs no reading again.
     pub is_finished: bool,
 }

@@ -98,7 +98,7 @@ impl<'a, 'b> Lists<'a, 'b> {
     pub(super) async fn read(&mut self, url: &Url, listed_in: &Url) {
         let list = match self.load(url, listed_in).await {
             Ok(list) => list,
-            Err(problem) => return self.miss(problem),
+            Err(problem) => return self.miss_list(url, problem),
         };
         self.check_up(&list);
         let document = &list.reading.document;
@@ -139,8 +139,7 @@ impl<'a, 'b> Lists<'a, 'b> {
     }
 
     async fn load(&mut self, url: &Url, listed_in: &Url) -> Result<Arc<Loaded>, Problem> {
-        // Only for a list whose changes this very collection has taken may a server say that nothing is new.
-        let may_be_unchanged = self.remembered(url).is_some();
+        let may_be_unchanged = (self.remembered(url)).is_some_and(|list| self.is_up_to_date(list));
         let loaded = self.loader.list(url, &self.keep, may_be_unchanged).await;
         let loaded = loaded.map_err(|error| error.problem(url, listed_in))?;
         expect(&loaded, &Capability::ChangeList)?;
@@ -168,7 +167,7 @@ impl<'a, 'b> Lists<'a, 'b> {
             let child = match self.load(&url, &index.url).await {
                 Ok(child) => child,
                 Err(problem) => {
-                    self.miss(problem);
+                    self.miss_list(&url, problem);
                     continue;
                 }
             };
@@ -221,22 +220,43 @@ impl<'a, 'b> Lists<'a, 'b> {
         self.memory?.lists.iter().find(|list| list.url == *url)
     }
 
+    /// Only of a list whose changes this very collection has taken may a server say that nothing is new. Another
+    /// collection that names it, too, may have read it since.
+    fn is_up_to_date(&self, list: &ListMemory) -> bool {
+        list.read_at.is_some() && list.read_at == self.loader.last_read_at(&list.url)
+    }
+
     /// A list that was still growing and is named no more may have grown once more before it was replaced.
     async fn read_what_vanished(&mut self) {
         let Some(memory) = self.memory else { return };
-        for list in memory.lists.iter().filter(|list| !list.is_finished) {
+        // Where not even the names of the lists could be read, none of them has vanished.
+        let are_names_missing = !self.told.is_complete && self.told.lists.is_empty();
+        for list in &memory.lists {
             if self.told.lists.iter().any(|told| told.url == list.url) {
                 continue;
             }
-            match self.loader.list(&list.url, &self.keep, true).await {
+            if list.is_finished {
+                self.told
+                    .lists
+                    .extend(are_names_missing.then(|| list.clone()));
+                continue;
+            }
+            let may_be_unchanged = self.is_up_to_date(list);
+            let loaded = self.loader.list(&list.url, &self.keep, may_be_unchanged);
+            match loaded.await {
                 Ok(loaded) if loaded.reading.document.capability == Capability::ChangeList => {
                     self.take_changes(&loaded, usize::MAX);
+                    self.told
+                        .lists
+                        .extend(are_names_missing.then(|| ListMemory {
+                            read_at: Some(loaded.read_at),
+                            ..list.clone()
+                        }));
                 }
+                Ok(_) => {}
+                Err(LoadError::Fetch(error)) if is_not_there(&error) && !are_names_missing => {}
                 // It may come back; then nothing must have been forgotten.
-                Err(LoadError::Fetch(error)) if !is_not_there(&error) => {
-                    self.told.lists.push(list.clone())
-                }
-                _ => {}
+                Err(_) => self.told.lists.push(list.clone()),
             }
         }
     }
@@ -309,6 +329,7 @@ impl<'a, 'b> Lists<'a, 'b> {
                 from: entry.from.or(document.from),
                 until: entry.until,
                 lastmod: entry.lastmod,
+                read_at: Some(list.read_at),
                 is_finished: entry.until.is_some() && document.until.is_some(),
             },
             None => ListMemory {
@@ -316,6 +337,7 @@ impl<'a, 'b> Lists<'a, 'b> {
                 from: document.from,
                 until: document.until,
                 lastmod: None,
+                read_at: Some(list.read_at),
                 is_finished: false,
             },
         });
@@ -367,6 +389,12 @@ impl<'a, 'b> Lists<'a, 'b> {
             }
         }
         self.groups.push((position, group));
+    }
+
+    /// What is remembered of a list that cannot be read stays as it is.
+    fn miss_list(&mut self, url: &Url, problem: Problem) {
+        self.told.lists.extend(self.remembered(url).cloned());
+        self.miss(problem);
     }
 
     fn miss(&mut self, problem: Problem) {

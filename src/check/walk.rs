@@ -31,6 +31,7 @@ pub(super) async fn walk<'b>(
         memory,
         since,
         now,
+        listed: Vec::new(),
         collections: Vec::new(),
         is_complete: true,
     };
@@ -44,6 +45,8 @@ struct Walk<'a, 'b> {
     memory: Option<&'b SiteMemory>,
     since: Option<Moment>,
     now: DateTime<Utc>,
+    /// The Capability Lists that the site has.
+    listed: Vec<Url>,
     collections: Vec<CollectionReading>,
     is_complete: bool,
 }
@@ -127,11 +130,14 @@ impl<'b> Walk<'_, 'b> {
     }
 
     async fn source_description(&mut self, description: &Arc<Loaded>, root: &Root) {
-        for entry in &description.reading.document.entries {
-            // An entry without a capability was reported, and can be nothing else.
-            if matches!(entry.capability, None | Some(Capability::CapabilityList)) {
-                self.capability_list(listed(entry), description, root).await;
-            }
+        let entries = &description.reading.document.entries;
+        // An entry without a capability was reported, and can be nothing else.
+        let is_list =
+            |entry: &&Entry| matches!(entry.capability, None | Some(Capability::CapabilityList));
+        let lists = entries.iter().filter(is_list).map(listed);
+        self.listed.extend(lists.map(|listed| listed.url));
+        for entry in entries.iter().filter(is_list) {
+            self.capability_list(listed(entry), description, root).await;
         }
     }
 
@@ -190,7 +196,7 @@ impl<'b> Walk<'_, 'b> {
         }
         // The Capability List is believed first: it is what the owner of the collection edits.
         let mut id = own.or(listed.describes).unwrap_or_else(|| list.url.clone());
-        if self.is_taken(&id) {
+        if self.is_taken(&id) || self.is_of_another(&id, &list.url).await {
             let message = format!("{id} is described by another Capability List already");
             self.add(
                 Problem::new(Code::DuplicateCollection, &list.url, message)
@@ -251,6 +257,22 @@ impl<'b> Walk<'_, 'b> {
 
     fn is_taken(&self, id: &Url) -> bool {
         (self.collections.iter()).any(|known| rules::same_address(known.id.as_str(), id.as_str()))
+    }
+
+    /// Whether a collection is known by another Capability List, which is still listed and has not given it up. Whoever
+    /// described it first keeps it, even while that list cannot be read: changes must not end up in a stranger's feed.
+    async fn is_of_another(&mut self, id: &Url, list: &Url) -> bool {
+        let collections = self.memory.map(|memory| &memory.collections);
+        let known = (collections.into_iter().flatten()).find(|known| known.identity == *id);
+        let owner = known.and_then(|known| known.capability_list.clone());
+        let Some(owner) = owner.filter(|owner| owner != list && self.listed.contains(owner)) else {
+            return false;
+        };
+        match self.loader.document(&owner).await {
+            Ok(owner) => (owner.reading.document.link("describes"))
+                .is_none_or(|described| rules::same_address(described, id.as_str())),
+            Err(_) => true,
+        }
     }
 
     async fn child_of_index(

@@ -77,12 +77,17 @@ pub struct Loaded {
     pub changes: Vec<Change>,
     /// Whether the server said that nothing has changed; then there are no changes here.
     pub is_unchanged: bool,
+    /// When its body was read: now, or when it had not changed yet.
+    pub read_at: DateTime<Utc>,
     keep: Keep,
 }
 
 impl Loaded {
-    /// Whether the changes here are those that `keep` asks for.
-    fn serves(&self, keep: &Keep) -> bool {
+    /// Whether the changes here are those that `keep` asks for. Nothing new is an answer only to those who know the rest.
+    fn serves(&self, keep: &Keep, may_be_unchanged: bool) -> bool {
+        if self.is_unchanged {
+            return may_be_unchanged;
+        }
         let (mine, theirs) = (&self.keep.known, &keep.known);
         let same_known = Arc::ptr_eq(mine, theirs) || (mine.is_empty() && theirs.is_empty());
         self.reading.handed_on == 0 || (self.keep.since == keep.since && same_known)
@@ -168,6 +173,12 @@ impl<'a> Loader<'a> {
         })
     }
 
+    /// When the body of a document was last read and kept, whoever wanted it.
+    pub fn last_read_at(&self, url: &Url) -> Option<DateTime<Utc>> {
+        let memory = self.memory?.documents.get(url)?;
+        Some(memory.read_at)
+    }
+
     /// Counts the documents beside this one as the site's own from now on: a site that moved, or that keeps its
     /// documents elsewhere, is still one site.
     pub fn settle_at(&mut self, root: &Url) {
@@ -215,7 +226,7 @@ impl<'a> Loader<'a> {
         let mut key = url.clone();
         key.set_fragment(None);
         match self.loaded.get(&key) {
-            Some(Ok(loaded)) if loaded.serves(keep) => return Ok(loaded.clone()),
+            Some(Ok(loaded)) if loaded.serves(keep, may_be_unchanged) => return Ok(loaded.clone()),
             Some(Err(error)) => return Err(error.clone()),
             _ => {}
         }
@@ -246,7 +257,7 @@ impl<'a> Loader<'a> {
         let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
         if let Some(Ok(loaded)) = self.loaded.get(&final_url)
-            && loaded.serves(keep)
+            && loaded.serves(keep, may_be_unchanged)
         {
             // Two addresses, one document: reading it twice could only tell everything twice.
             return Ok(loaded.clone());
@@ -285,6 +296,7 @@ impl<'a> Loader<'a> {
             reading: reading.unwrap_or_default(),
             changes: Vec::new(),
             is_unchanged: true,
+            read_at: memory.read_at,
             keep: keep.clone(),
         })
     }
@@ -475,6 +487,10 @@ impl<'a> Loader<'a> {
         let problems = parsed.problems.into_vec();
         self.problems.extend(problems.iter().cloned());
         self.changes += parsed.changes.len();
+        // One that is read twice in a check may have changed in between; then nobody has all that came with the last one.
+        let mut read_before = (self.documents_read.iter()).filter(|(url, _)| *url == asked);
+        let validators = validators
+            .filter(|new| read_before.all(|(_, read)| read.validators.as_ref() == Some(new)));
         let outline = resourcesync::write(&reading.document);
         let memory = DocumentMemory {
             validators,
@@ -489,6 +505,7 @@ impl<'a> Loader<'a> {
             reading,
             changes: parsed.changes,
             is_unchanged: false,
+            read_at: self.now,
             keep: keep.clone(),
         }))
     }

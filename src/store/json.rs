@@ -1,9 +1,11 @@
 //! What is kept as JSON, because nothing is ever looked up by it: what a source adds about a page, a collection's lists,
 //! and metadata. Members that say nothing are left out; members that this version does not know are passed over.
 
+use chrono::DateTime;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::value::micros;
 use crate::change::{Details, Link};
 use crate::memory::ListMemory;
 use crate::moment::Moment;
@@ -50,6 +52,9 @@ struct ListForm {
     until: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lastmod: Option<String>,
+    /// In microseconds, as everywhere in the store: it is compared with what is kept of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_at: Option<i64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_finished: bool,
 }
@@ -113,6 +118,7 @@ pub(super) fn from_lists(lists: &[ListMemory]) -> Option<String> {
         from: list.from.map(|moment| moment.to_string()),
         until: list.until.map(|moment| moment.to_string()),
         lastmod: list.lastmod.map(|moment| moment.to_string()),
+        read_at: list.read_at.map(micros),
         is_finished: list.is_finished,
     });
     (!lists.is_empty()).then(|| written(&forms.collect::<Vec<_>>()))
@@ -126,6 +132,7 @@ pub(super) fn to_lists(text: &str) -> Option<Vec<ListMemory>> {
             from: moment(form.from)?,
             until: moment(form.until)?,
             lastmod: moment(form.lastmod)?,
+            read_at: form.read_at.and_then(DateTime::from_timestamp_micros),
             is_finished: form.is_finished,
         })
     });

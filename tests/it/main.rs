@@ -11,6 +11,7 @@ mod disguise; // the same document in other XML
 mod fake_site; // a website on loopback, told what to serve
 mod fetching; // requests: where they go, how politely, and what comes back
 mod following; // a followed site: every change is announced once
+mod histories; // any history of a site, against a model of what must be announced
 mod hostile; // documents that were made to do harm
 mod layout; // which part of the source may use which, and what the README promises
 mod names; // resolvers

@@ -78,6 +78,7 @@ async fn everything_that_a_record_holds_comes_back() {
         from: Some(moment("2026")),
         until: Some(moment("2026-02-03T04:05:06Z")),
         lastmod: Some(moment("2026-02")),
+        read_at: Some(now()),
         is_finished: true,
     }];
     let mut whole = record(vec![
