@@ -21,6 +21,9 @@ use crate::{AT_ONCE, SITES};
 /// Every site is due again after this.
 const HOUR: Duration = Duration::from_secs(3600);
 
+/// How often is looked whether all is done: seldom enough to cost nothing, often enough to add nothing.
+const GLANCE: Duration = Duration::from_millis(5);
+
 pub struct Ours {
     store: Store,
     scheduler: Scheduler,
@@ -65,7 +68,7 @@ impl Ours {
 
     /// Adds all sites of a set, but not before their time has come.
     pub async fn add(&self, set: usize) -> Result<(), Failure> {
-        let due = beginning() + TimeDelta::seconds(self.forward.load(Ordering::Relaxed) + 7200);
+        let due = self.now() + TimeDelta::hours(2);
         let mut adding = JoinSet::new();
         for site in 0..SITES {
             let url = format!("http://{}/", host(set, site, self.port)).parse()?;
@@ -82,8 +85,17 @@ impl Ours {
     pub async fn turn(&self) -> Result<Duration, Failure> {
         self.forward.fetch_add(7200, Ordering::Relaxed);
         let begun = Instant::now();
+        self.scheduler.wake();
+        // Whoever waits for the scheduler makes it look for work, so that is asked for only when little is left.
+        while !self.store.due(self.now(), 1, &[]).await?.is_empty() {
+            tokio::time::sleep(GLANCE).await;
+        }
         self.scheduler.idle().await;
         Ok(begun.elapsed())
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        beginning() + TimeDelta::seconds(self.forward.load(Ordering::Relaxed))
     }
 
     /// How many changes the last checks have announced.

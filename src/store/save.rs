@@ -226,10 +226,14 @@ fn save_site(
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
+    let found = record.site.as_ref();
+    // What was not found this time stays as it is.
     let update =
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until, next_n = :next_n
+           quiet_until = :quiet_until, next_n = :next_n, root = ifnull(:root, root),
+           format = ifnull(:format, format), title = ifnull(:title, title),
+           about = iif(:root IS NULL, about, :about)
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -240,19 +244,11 @@ fn save_site(
         ":next_check_at": micros(record.next_check_at),
         ":quiet_until": record.quiet_until.map(micros),
         ":next_n": next_n,
+        ":root": found.map(|found| found.root.as_str()),
+        ":format": found.map(|found| found.format.as_str()),
+        ":title": found.map(|found| &found.title),
+        ":about": found.and_then(|found| json::from_about(&found.about)),
     })?;
-    if let Some(found) = &record.site {
-        db.prepare_cached(
-            "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1",
-        )?
-        .execute((
-            site.0,
-            found.root.as_str(),
-            found.format.as_str(),
-            &found.title,
-            json::from_about(&found.about),
-        ))?;
-    }
     Ok(())
 }
 
