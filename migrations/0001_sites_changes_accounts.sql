@@ -23,6 +23,7 @@ CREATE TABLE sites (
     next_check_at INTEGER NOT NULL,
     quiet_until   INTEGER,                     -- until then its host wants no requests
     next_n        INTEGER NOT NULL DEFAULT 1,  -- the number of the next change that is found
+    next_entry    INTEGER NOT NULL DEFAULT 0,  -- the place of the next entry
     root          TEXT,
     format        TEXT,
     title         TEXT,
@@ -41,6 +42,7 @@ CREATE TABLE collections (
     title           TEXT    NOT NULL,
     is_own          INTEGER NOT NULL,
     change_count    INTEGER NOT NULL DEFAULT 0,
+    next_entry      INTEGER NOT NULL DEFAULT 0,
     last_processed  TEXT,                      -- as the source wrote it
     horizon         TEXT,                      -- to the nanosecond, unlike other instants: it is compared with datetimes
     covered_until   INTEGER,
@@ -71,8 +73,10 @@ CREATE TABLE entries (
     first_n    INTEGER NOT NULL,
     last_n     INTEGER NOT NULL,
     id         TEXT    NOT NULL,               -- of the Atom entry
-    updated_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,               -- another one for each entry of a site
     found_at   INTEGER NOT NULL,
+    place      INTEGER NOT NULL,               -- among all entries of the collection there ever were, from 0
+    site_place INTEGER NOT NULL,               -- the same for the site
     PRIMARY KEY (collection, first_n)
 ) STRICT, WITHOUT ROWID;
 

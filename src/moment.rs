@@ -574,7 +574,9 @@ mod tests {
         fn two_numbers_hold_all_of_it(text in any_text()) {
             let (seconds, form) = at(&text).to_parts();
             prop_assert_eq!(Moment::from_parts(seconds, form), Some(at(&text)));
-            prop_assert_eq!(form < 16, !text.contains('.') && (text.ends_with('Z') || text.len() <= 10));
+            // What is usual is small, because there are millions of them.
+            let is_usual = !text.contains('.') && (text.ends_with('Z') || text.len() <= 10);
+            prop_assert!(form < 16 || !is_usual);
         }
 
         #[test]

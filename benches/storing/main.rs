@@ -61,7 +61,7 @@ fn compare(runtime: &Runtime) -> Result<bool, Failure> {
     }
     for batch in [20, 1000] {
         table.row(
-            &format!("bytes on disk for a change (60 of them its address), {batch} at a time"),
+            &format!("bytes on disk for a change, 60 its address, {batch} at a time"),
             Limit::AtMost(120.0),
             || runtime.block_on(room(batch)),
         )?;
@@ -232,19 +232,23 @@ impl Many {
         })
     }
 
+    /// The middle one of several, so that a moment in which the machine had other things to do does not count.
     async fn newest(&self) -> Result<f64, Failure> {
-        let mut times = Vec::new();
-        for number in 0..5000 {
-            let collection = self.collections[number * 7 % self.collections.len()];
-            let begun = Instant::now();
-            let found = self.store.newest_changes(collection, 50).await?;
-            times.push(begun.elapsed());
-            if found.len() != 50 {
-                return Err("there should be 50 changes".into());
+        let mut p99s = Vec::new();
+        for _ in 0..11 {
+            let mut times = Vec::new();
+            for number in 0..500 {
+                let collection = self.collections[number * 7 % self.collections.len()];
+                let begun = Instant::now();
+                let found = self.store.newest_changes(collection, 50).await?;
+                times.push(begun.elapsed().as_secs_f64() * 1e6);
+                if found.len() != 50 {
+                    return Err("there should be 50 changes".into());
+                }
             }
+            p99s.push(p99(times));
         }
-        times.sort();
-        Ok(times[times.len() * 99 / 100].as_secs_f64() * 1e6)
+        Ok(median(p99s))
     }
 }
 
@@ -255,8 +259,8 @@ async fn followed() -> Result<TempDir, Failure> {
     store.close().await?;
     let db = Connection::open(folder.path().join(FILE))?;
     let fill = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-         INSERT INTO sites (url, slug, feed_id, host, status, interval_secs, next_check_at)
-         SELECT 'https://host-' || n || '.example/', 'host-' || n, 'tag:host-' || n,
+         INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at)
+         SELECT 'https://host-' || n || '.example/', 1, 'host-' || n, 'tag:host-' || n,
            'host-' || n || '.example:443', 'ok', 86400, n * 7919 % 100000
          FROM numbers";
     db.execute(fill, [])?;
@@ -271,14 +275,18 @@ async fn due(folder: &Path) -> Result<f64, Failure> {
     for _ in 0..200 {
         let begun = Instant::now();
         let due = store.due(now(), 500, &busy).await?;
-        times.push(begun.elapsed());
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
         if due.len() != 500 {
             return Err("500 sites should be due".into());
         }
     }
     store.close().await?;
-    times.sort();
-    Ok(times[times.len() * 99 / 100].as_secs_f64() * 1e3)
+    Ok(p99(times))
+}
+
+fn p99(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() * 99 / 100]
 }
 
 /// The child: asks what is due, and tells how much memory it has then.

@@ -1,9 +1,10 @@
 //! `sitebell check`: reads a site once, writes nothing, and prints what it found.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use indicatif::{ProgressBar, ProgressStyle};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -11,8 +12,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{CliError, Outcome, config, print, report, wait_for, wants_colour};
+use crate::change::Entry;
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
-use crate::feed::{Part, Subject, site_feed};
+use crate::feed::{self, Document, Grain, Links, Subject};
 use crate::fetch::{FetchError, Fetcher};
 use crate::load::Progress;
 use crate::moment::Moment;
@@ -179,30 +181,50 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
     let site = &checked.site;
     let home = site.root.as_ref().unwrap_or(&site.url);
     let page = home.join("/").unwrap_or_else(|_| home.clone());
-    let parts: Vec<Part<'_>> = (checked.collections.iter())
-        .map(|collection| Part {
-            subject: Subject {
+    let parts: Vec<(Subject<'_>, Vec<Entry>)> = (checked.collections.iter())
+        .map(|collection| {
+            let subject = Subject {
                 id: tag(&collection.id, None),
                 title: &collection.title,
                 about: &collection.about,
                 page: &collection.id,
                 described_by: collection.described_by.as_ref(),
-            },
-            entries: first_entries(&collection.changes, now, |day| {
+                via: collection.capability_list.as_ref(),
+            };
+            let entries = first_entries(&collection.changes, now, |day| {
                 tag(&collection.id, Some(day))
-            }),
+            });
+            (subject, entries)
         })
         .collect();
+    let mut items: Vec<_> = (parts.iter())
+        .flat_map(|(subject, found)| found.iter().map(move |entry| (subject, entry)))
+        .flat_map(|(subject, entry)| feed::items(subject, entry, None, Grain::Checks))
+        .collect();
+    // Readers take two items with one time for one; where collections changed on the same day, a microsecond tells them
+    // apart.
+    let mut times = HashSet::new();
+    for item in &mut items {
+        while !times.insert(item.updated_at) {
+            item.updated_at += TimeDelta::microseconds(1);
+        }
+    }
     let subject = Subject {
         id: tag(&page, None) + "#site",
         title: &site.title,
         about: &site.about,
         page: &page,
         described_by: None,
+        via: site.root.as_ref(),
     };
-    // Nothing happened at any particular time; today will do, and stays the same for a day.
-    let today = now.date_naive().and_time(NaiveTime::MIN).and_utc();
-    site_feed(&subject, &parts, today)
+    feed::to_atom(&Document {
+        subject: &subject,
+        items,
+        has_sources: true,
+        // Nothing happened at any particular time; today will do, and stays the same for a day.
+        none_at: now.date_naive().and_time(NaiveTime::MIN).and_utc(),
+        links: Links::default(),
+    })
 }
 
 /// What a tag URI may hold as it is (RFC 4151, and RFC 3986 for what an address holds).

@@ -210,6 +210,10 @@ fn count(count: usize, noun: &str) -> String {
 }
 
 fn capitalised(sentence: &str) -> String {
+    // An address is written as it is, wherever it stands.
+    if sentence.starts_with("http://") || sentence.starts_with("https://") {
+        return sentence.to_owned();
+    }
     let mut letters = sentence.chars();
     let first = letters
         .next()

@@ -304,21 +304,23 @@ impl Planning<'_> {
     }
 }
 
+/// What came of a check, in a sentence.
 fn summary(outcome: Outcome, changes: usize, problems: &[Problem]) -> String {
     let found = match changes {
         0 => "Nothing new".to_owned(),
         1 => "One new change".to_owned(),
         changes => format!("{changes} new changes"),
     };
-    match (
-        outcome,
-        problems.iter().max_by_key(|problem| problem.severity()),
-    ) {
-        (Outcome::Failed | Outcome::Partial, Some(worst)) => {
-            format!(
-                "{found}; not everything could be read: {}.",
-                worst.sentence()
-            )
+    // The first of the worst: what follows is often its consequence.
+    let worst = problems.iter().map(Problem::severity).max();
+    let cause = problems
+        .iter()
+        .find(|problem| Some(problem.severity()) == worst)
+        .map(|problem| &problem.message);
+    match (outcome, cause) {
+        (Outcome::Failed, Some(cause)) => format!("The site could not be read: {cause}."),
+        (Outcome::Partial, Some(cause)) => {
+            format!("{found}; not everything could be read: {cause}.")
         }
         _ => format!("{found}."),
     }

@@ -28,6 +28,10 @@ pub struct CollectionRow {
     pub last_processed: Option<Moment>,
     /// The id of its feed: a tag URI, made once.
     pub feed_id: String,
+    /// Its Capability List.
+    pub capability_list: Option<Url>,
+    /// Entries that it ever had.
+    pub entry_count: i64,
 }
 
 impl Store {
@@ -72,5 +76,7 @@ fn collection_from_row(row: &Row<'_>) -> Result<CollectionRow, StoreError> {
         is_own: row.get("is_own")?,
         last_processed: value::parsed(row, "last_processed", |text| Moment::parse(text).ok())?,
         feed_id: row.get("feed_id")?,
+        capability_list: value::optional_url(row, "capability_list")?,
+        entry_count: row.get("next_entry")?,
     })
 }

@@ -1,6 +1,8 @@
 //! Entries: ranges of a collection's changes, each with the id that it got when it was found.
 
-use rusqlite::{CachedStatement, Connection};
+use std::ops::Range;
+
+use rusqlite::{CachedStatement, Connection, Params};
 
 use super::name::Minter;
 use super::shape::Columns;
@@ -10,6 +12,30 @@ use crate::change::Entry;
 use crate::memory::NewEntry;
 use crate::site::{CollectionId, SiteId};
 
+const MICROS: i64 = 1_000_000;
+/// Far enough for the entries of a first check, and not a divisor of a second.
+const SITES_APART: i64 = 104_729;
+
+/// An entry in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryRow {
+    /// The collection.
+    pub collection: CollectionId,
+    /// The number of its first change, which is its own inside the site.
+    pub n: i64,
+    /// The entry.
+    pub entry: Entry,
+}
+
+/// Whose entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntriesOf {
+    /// A collection's.
+    Collection(CollectionId),
+    /// A site's, over all collections.
+    Site(SiteId),
+}
+
 impl Store {
     /// The entries of a collection, those found last first.
     pub async fn entries(
@@ -18,11 +44,9 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Entry>, StoreError> {
         self.read(move |db| {
-            let sql = "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
-                 FROM collections c JOIN entries e ON e.collection = c.id
-                 WHERE c.id = ?1 ORDER BY e.first_n DESC LIMIT ?2";
-            let entries = entries(db, sql, collection.0, limit)?;
-            Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+            let sql = select("e.collection = ?1 ORDER BY e.first_n DESC LIMIT ?2");
+            let rows = rows(db, &sql, (collection.0, limit))?;
+            Ok(rows.into_iter().map(|row| row.entry).collect())
         })
         .await
     }
@@ -34,30 +58,69 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(CollectionId, Entry)>, StoreError> {
         self.read(move |db| {
-            let sql = "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
-                 FROM collections c JOIN entries e ON e.collection = c.id
-                 WHERE c.site = ?1 ORDER BY e.first_n DESC LIMIT ?2";
-            entries(db, sql, site.0, limit)
+            let sql = select("c.site = ?1 ORDER BY e.first_n DESC LIMIT ?2");
+            let rows = rows(db, &sql, (site.0, limit))?;
+            Ok(rows
+                .into_iter()
+                .map(|row| (row.collection, row.entry))
+                .collect())
+        })
+        .await
+    }
+
+    /// The entries in some places, those found last first. A place that is empty was pruned.
+    pub async fn entries_in(
+        &self,
+        of: EntriesOf,
+        places: Range<i64>,
+    ) -> Result<Vec<EntryRow>, StoreError> {
+        self.read(move |db| {
+            let (sql, id) = match of {
+                EntriesOf::Collection(id) => (
+                    "e.collection = ?1 AND e.place >= ?2 AND e.place < ?3 ORDER BY e.place DESC",
+                    id.0,
+                ),
+                EntriesOf::Site(id) => (
+                    "c.site = ?1 AND e.site_place >= ?2 AND e.site_place < ?3 ORDER BY e.site_place DESC",
+                    id.0,
+                ),
+            };
+            rows(db, &select(sql), (id, places.start, places.end))
+        })
+        .await
+    }
+
+    /// The entry of a collection whose first change has this number.
+    pub async fn entry(
+        &self,
+        collection: CollectionId,
+        n: i64,
+    ) -> Result<Option<EntryRow>, StoreError> {
+        self.read(move |db| {
+            let sql = select("e.collection = ?1 AND e.first_n = ?2");
+            Ok(rows(db, &sql, (collection.0, n))?.pop())
         })
         .await
     }
 }
 
-fn entries(
-    db: &Connection,
-    sql: &str,
-    of: i64,
-    limit: u32,
-) -> Result<Vec<(CollectionId, Entry)>, StoreError> {
+fn select(condition: &str) -> String {
+    format!(
+        "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
+         FROM collections c JOIN entries e ON e.collection = c.id WHERE {condition}"
+    )
+}
+
+fn rows(db: &Connection, sql: &str, of: impl Params) -> Result<Vec<EntryRow>, StoreError> {
     let mut statement = db.prepare_cached(sql)?;
     let mut inside = db.prepare_cached(
         "SELECT at, shape, url, title, details FROM changes
          WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n",
     )?;
     let columns = Columns::of(&inside)?;
-    let mut rows = statement.query((of, limit))?;
+    let mut found = statement.query(of)?;
     let mut entries = Vec::new();
-    while let Some(row) = rows.next()? {
+    while let Some(row) = found.next()? {
         let (collection, head): (i64, String) = (row.get("collection")?, row.get("head")?);
         let range: (i64, i64) = (row.get("first_n")?, row.get("last_n")?);
         let mut entry = Entry {
@@ -69,7 +132,11 @@ fn entries(
         while let Some(row) = changes.next()? {
             entry.changes.push(columns.change(row, &head)?);
         }
-        entries.push((CollectionId(collection), entry));
+        entries.push(EntryRow {
+            collection: CollectionId(collection),
+            n: range.0,
+            entry,
+        });
     }
     Ok(entries)
 }
@@ -83,8 +150,8 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Connection, minter: &'a Minter<'a>) -> Result<Self, StoreError> {
         let insert = db.prepare_cached(
-            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at, place, site_place)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?;
         Ok(Writer { insert, minter })
     }
@@ -92,16 +159,38 @@ impl<'a> Writer<'a> {
     /// Adds an entry whose changes have these numbers, and returns its id.
     pub(super) fn add(
         &mut self,
+        site: SiteId,
         collection: CollectionId,
         (first, last): (i64, i64),
+        (place, site_place): (i64, i64),
         entry: &NewEntry,
     ) -> Result<String, StoreError> {
         // Numbers of changes are never given twice inside a site, nor those of collections anywhere.
         let id = self.minter.mint("entry", &format!("{collection}-{first}"));
-        let updated_at = micros(entry.updated_at);
+        let updated_at = distinct(site, first, micros(entry.updated_at));
         let found_at = micros(self.minter.now);
-        self.insert
-            .execute((collection.0, first, last, &id, updated_at, found_at))?;
+        self.insert.execute((
+            collection.0,
+            first,
+            last,
+            &id,
+            updated_at,
+            found_at,
+            place,
+            site_place,
+        ))?;
         Ok(id)
     }
+}
+
+/// A time within the same second that no other entry of the site has, and hardly one of another site: readers take
+/// entries with the same time for one. The number of a change is the site's own, so its last digits tell entries apart.
+fn distinct(site: SiteId, n: i64, micros: i64) -> i64 {
+    let second = micros.div_euclid(MICROS);
+    second * MICROS
+        + site
+            .0
+            .wrapping_mul(SITES_APART)
+            .wrapping_add(n)
+            .rem_euclid(MICROS)
 }

@@ -7,6 +7,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use super::error::StoreError;
+use super::file;
 
 /// Held by whoever serves a folder, or puts another database there. Dropping it lets the next one in.
 #[derive(Debug)]
@@ -18,10 +19,10 @@ impl ServeLock {
     /// Takes the lock of a folder, which is created if it is missing. Does not wait.
     pub fn take(folder: &Path) -> Result<ServeLock, StoreError> {
         let io = |error| StoreError::io(folder, error);
-        std::fs::create_dir_all(folder).map_err(io)?;
-        let file = File::open(folder).map_err(io)?;
-        match file.try_lock() {
-            Ok(()) => Ok(ServeLock { _folder: file }),
+        file::make_folder(folder)?;
+        let opened = File::open(folder).map_err(io)?;
+        match opened.try_lock() {
+            Ok(()) => Ok(ServeLock { _folder: opened }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Served {
                 folder: folder.to_owned(),
             }),

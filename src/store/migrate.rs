@@ -12,9 +12,10 @@ use super::file::{APPLICATION_ID, beside, checkpoint, copy_into, examine};
 use super::wait::{patiently, write};
 
 /// Every step from nothing to the current schema.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!(
-    "../../migrations/0001_sites_changes_accounts.sql"
-)];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001_sites_changes_accounts.sql"),
+    include_str!("../../migrations/0002_feeds.sql"),
+];
 
 /// Brings the schema up to date, after a copy was made of what is there.
 pub(super) fn migrate(db: &Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {

@@ -41,6 +41,7 @@ pub use self::account::Token;
 pub use self::change::{ChangeRow, Cursor, CursorError};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;
+pub use self::entry::{EntriesOf, EntryRow};
 pub use self::error::StoreError;
 pub use self::lock::ServeLock;
 pub use self::prune::{Keep, Pruned};

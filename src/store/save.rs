@@ -19,6 +19,8 @@ pub struct Saved {
     pub new_changes: u64,
     /// The ids of the Atom entries that announce them.
     pub entries: Vec<String>,
+    /// Whether something changed that a feed or a page shows.
+    pub is_visible: bool,
     /// Whether this check had ended before; then nothing was written.
     pub already_saved: bool,
 }
@@ -50,17 +52,17 @@ fn save(
             ..Saved::default()
         });
     };
-    let (url, mut next_n) = site_in_brief(db, site)?;
+    let (url, mut next) = site_in_brief(db, site)?;
     let minter = Minter {
         instance,
         url: &url,
         now: record.finished_at,
     };
     for collection in &record.collections {
-        save_collection(db, site, &minter, collection, &mut next_n, &mut saved)?;
+        save_collection(db, site, &minter, collection, &mut next, &mut saved)?;
     }
     save_documents(db, site, &record.documents)?;
-    save_site(db, site, record, next_n)?;
+    save_site(db, site, record, next, &mut saved)?;
     finish(db, check, record, saved.new_changes)?;
     Ok(saved)
 }
@@ -80,11 +82,23 @@ fn unfinished(db: &Connection, site: SiteId, check: CheckId) -> Result<Option<Sa
     }
 }
 
-fn site_in_brief(db: &Connection, site: SiteId) -> Result<(Url, i64), StoreError> {
-    let mut statement = db.prepare_cached("SELECT url, next_n FROM sites WHERE id = ?1")?;
+/// The numbers that the next change and the next entry of a site get.
+#[derive(Clone, Copy)]
+struct Next {
+    n: i64,
+    entry: i64,
+}
+
+fn site_in_brief(db: &Connection, site: SiteId) -> Result<(Url, Next), StoreError> {
+    let mut statement =
+        db.prepare_cached("SELECT url, next_n, next_entry FROM sites WHERE id = ?1")?;
     let mut rows = statement.query([site.0])?;
     let row = rows.next()?.ok_or(StoreError::NotFound("site"))?;
-    Ok((value::url(row, "url")?, row.get("next_n")?))
+    let next = Next {
+        n: row.get("next_n")?,
+        entry: row.get("next_entry")?,
+    };
+    Ok((value::url(row, "url")?, next))
 }
 
 fn save_collection(
@@ -92,45 +106,53 @@ fn save_collection(
     site: SiteId,
     minter: &Minter<'_>,
     record: &CollectionRecord,
-    next_n: &mut i64,
+    next: &mut Next,
     saved: &mut Saved,
 ) -> Result<(), StoreError> {
     let (id, head) = match find(db, site, record)? {
         Some(found) => found,
         None => add(db, site, minter, record)?,
     };
-    let before = *next_n;
+    let before = next.n;
     let mut changes = change::Writer::new(db)?;
     for change in &record.silent {
-        changes.add(id, &head, *next_n, change)?;
-        *next_n += 1;
+        changes.add(id, &head, next.n, change)?;
+        next.n += 1;
     }
+    let mut place: i64 = db
+        .prepare_cached("SELECT next_entry FROM collections WHERE id = ?1")?
+        .query_row([id.0], |row| row.get("next_entry"))?;
     let mut entries = entry::Writer::new(db, minter)?;
     for entry in record
         .entries
         .iter()
         .filter(|entry| !entry.changes.is_empty())
     {
-        let first = *next_n;
+        let first = next.n;
         for change in &entry.changes {
-            changes.add(id, &head, *next_n, change)?;
-            *next_n += 1;
+            changes.add(id, &head, next.n, change)?;
+            next.n += 1;
         }
-        saved
-            .entries
-            .push(entries.add(id, (first, *next_n - 1), entry)?);
+        let range = (first, next.n - 1);
+        let entry_id = entries.add(site, id, range, (place, next.entry), entry)?;
+        saved.entries.push(entry_id);
+        (place, next.entry) = (place + 1, next.entry + 1);
         saved.new_changes += entry.changes.len() as u64;
+        saved.is_visible = true;
     }
     let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
+           next_entry = :next_entry,
            last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
            described_by = :described_by, about = :about, lists = :lists
          WHERE id = :id";
+    saved.is_visible |= looks_new(db, id, record)?;
     db.prepare_cached(update)?.execute(named_params! {
         ":id": id.0,
         ":identity": record.identity.as_str(),
         ":title": record.title,
         ":is_own": record.is_own,
-        ":added": *next_n - before,
+        ":added": next.n - before,
+        ":next_entry": place,
         ":last_processed": record.last_processed.map(|moment| moment.to_string()),
         ":covered_until": record.covered_until.map(micros),
         ":capability_list": record.capability_list.as_ref().map(Url::as_str),
@@ -139,6 +161,29 @@ fn save_collection(
         ":lists": json::from_lists(&record.lists),
     })?;
     Ok(())
+}
+
+/// Whether a collection says something else about itself than before.
+fn looks_new(
+    db: &Connection,
+    id: CollectionId,
+    record: &CollectionRecord,
+) -> Result<bool, StoreError> {
+    let same = db
+        .prepare_cached(
+            "SELECT 1 FROM collections WHERE id = ?1 AND identity = ?2 AND title = ?3 AND is_own = ?4
+               AND capability_list IS ?5 AND described_by IS ?6 AND about IS ?7",
+        )?
+        .exists((
+            id.0,
+            record.identity.as_str(),
+            &record.title,
+            record.is_own,
+            record.capability_list.as_ref().map(Url::as_str),
+            record.described_by.as_ref().map(Url::as_str),
+            json::from_about(&record.about),
+        ))?;
+    Ok(!same)
 }
 
 /// The collection and its head, if it is there. By its number if the check knew it, for then it must be there.
@@ -222,18 +267,15 @@ fn save_site(
     db: &Connection,
     site: SiteId,
     record: &CheckRecord,
-    next_n: i64,
+    next: Next,
+    saved: &mut Saved,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
-    let found = record.site.as_ref();
-    // What was not found this time stays as it is.
     let update =
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until, next_n = :next_n, root = ifnull(:root, root),
-           format = ifnull(:format, format), title = ifnull(:title, title),
-           about = iif(:root IS NULL, about, :about)
+           quiet_until = :quiet_until, next_n = :next_n, next_entry = :next_entry
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -243,12 +285,28 @@ fn save_site(
         ":last_check_at": micros(record.finished_at),
         ":next_check_at": micros(record.next_check_at),
         ":quiet_until": record.quiet_until.map(micros),
-        ":next_n": next_n,
-        ":root": found.map(|found| found.root.as_str()),
-        ":format": found.map(|found| found.format.as_str()),
-        ":title": found.map(|found| &found.title),
-        ":about": found.and_then(|found| json::from_about(&found.about)),
+        ":next_n": next.n,
+        ":next_entry": next.entry,
     })?;
+    if let Some(found) = &record.site {
+        let changed = db
+            .prepare_cached(
+                "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1
+                   AND (root IS NOT ?2 OR format IS NOT ?3 OR title IS NOT ?4 OR about IS NOT ?5)",
+            )?
+            .execute((
+                site.0,
+                found.root.as_str(),
+                found.format.as_str(),
+                &found.title,
+                json::from_about(&found.about),
+            ))?;
+        saved.is_visible |= changed > 0;
+    }
+    if saved.is_visible {
+        db.prepare_cached("UPDATE sites SET version = version + 1 WHERE id = ?1")?
+            .execute([site.0])?;
+    }
     Ok(())
 }
 

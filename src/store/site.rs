@@ -43,6 +43,10 @@ pub struct SiteRow {
     pub last_check_at: Option<DateTime<Utc>>,
     /// When it is due; none while it is paused.
     pub next_check_at: Option<DateTime<Utc>>,
+    /// Rises whenever something changes that a feed or a page of it shows.
+    pub version: u64,
+    /// Entries that it ever had.
+    pub entry_count: i64,
     /// Its collections, in the order in which they were found.
     pub collections: Vec<CollectionRow>,
 }
@@ -75,7 +79,7 @@ impl Store {
                 }
             }
             let url = site.url();
-            let slug = site_slug(url, |slug| id_by(db, "slug", slug).map(|id| id.is_some()))?;
+            let slug = site_slug(url, |slug| is_taken(db, slug))?;
             db.prepare_cached(
                 "INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, next_check_at)
                  VALUES (:url, :scheme_given, :slug, '', :host, :status, :interval_secs, :now)",
@@ -169,14 +173,24 @@ impl Store {
 
     /// Removes a site with everything that is known of it; whether there was one. The operator's act alone: accounts
     /// come and go without it.
-    pub async fn remove_site(&self, id: SiteId) -> Result<bool, StoreError> {
+    pub async fn remove_site(&self, id: SiteId, now: DateTime<Utc>) -> Result<bool, StoreError> {
         self.write(move |db| {
+            db.prepare_cached(
+                "INSERT OR IGNORE INTO removed_sites (slug, removed_at) SELECT slug, ?2 FROM sites WHERE id = ?1",
+            )?
+            .execute((id.0, micros(now)))?;
             let removed = db
                 .prepare_cached("DELETE FROM sites WHERE id = ?1")?
                 .execute([id.0])?;
             Ok(removed > 0)
         })
         .await
+    }
+
+    /// Whether a site of this name was removed.
+    pub async fn is_removed(&self, slug: &str) -> Result<bool, StoreError> {
+        let slug = slug.to_owned();
+        self.read(move |db| was_removed(db, &slug)).await
     }
 
     /// Sites that should be checked now, those that wait longest first, but for those at hosts that are `busy`.
@@ -252,6 +266,15 @@ impl Store {
     }
 }
 
+fn is_taken(db: &Connection, slug: &str) -> Result<bool, StoreError> {
+    Ok(id_by(db, "slug", slug)?.is_some() || was_removed(db, slug)?)
+}
+
+fn was_removed(db: &Connection, slug: &str) -> Result<bool, StoreError> {
+    let mut statement = db.prepare_cached("SELECT 1 FROM removed_sites WHERE slug = ?1")?;
+    Ok(statement.exists([slug])?)
+}
+
 fn id_by(db: &Connection, column: &str, text: &str) -> Result<Option<SiteId>, StoreError> {
     let sql = format!("SELECT id FROM sites WHERE {column} = ?1");
     let mut statement = db.prepare_cached(&sql)?;
@@ -277,6 +300,8 @@ fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> 
         last_check_at: value::optional_instant(row, "last_check_at")?,
         next_check_at: value::optional_instant(row, "next_check_at")?
             .filter(|_| status != SiteStatus::Paused),
+        version: value::natural(row, "version")?,
+        entry_count: row.get("next_entry")?,
         collections: super::collection::collections(db, id)?,
     })
 }

@@ -4,6 +4,7 @@ mod accounts; // sitebell account
 mod backup; // sitebell backup, sitebell restore
 mod feed; // --atom
 mod json; // --json
+pub mod serve; // sitebell serve
 mod settings; // flags, variables, sitebell.toml, --help
 mod terminal; // colour, progress, pipes
 
@@ -45,12 +46,12 @@ fn sitebell() -> Command {
 }
 
 /// A folder to run commands on data in, which is in `data` below it.
-struct Place {
+pub struct Place {
     folder: tempfile::TempDir,
 }
 
 impl Place {
-    fn new() -> Place {
+    pub fn new() -> Place {
         let folder = tempfile::tempdir().unwrap();
         Place { folder }
     }
@@ -59,11 +60,11 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    fn data(&self) -> PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.path("data")
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = sitebell();
         command.current_dir(self.folder.path()).args(arguments);
         command
@@ -86,12 +87,12 @@ impl Place {
     }
 
     /// Runs a command that must be done, and returns what it printed.
-    fn done(&self, arguments: &[&str]) -> String {
+    pub fn done(&self, arguments: &[&str]) -> String {
         printed(&self.run(arguments))
     }
 
     /// Adds an account with [`PASSWORD`].
-    fn add(&self, name: &str, more: &[&str]) -> String {
+    pub fn add(&self, name: &str, more: &[&str]) -> String {
         let arguments = [&["account", "add", name, "--password-stdin"], more].concat();
         printed(&self.run_with_input(&arguments, PASSWORD.as_bytes()))
     }

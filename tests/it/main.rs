@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on should say where.
 
 mod any_document; // documents of every kind, made up for the properties
+mod api; // the JSON API
+mod ask; // a client that shows every byte
 mod command_line; // the program itself: what it prints, and how it ends
+mod crashing; // the real program, killed again and again
 mod den; // a small site with everything in its place
 mod disguise; // the same document in other XML
 mod fake_site; // a website on loopback, told what to serve
@@ -14,6 +17,8 @@ mod names; // resolvers
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
 mod reading; // reads a document and keeps everything that comes out
 mod rules; // proposal IFCC-0001, rule by rule
-mod storing;
+mod scheduling; // what is due is read in good time
+mod storing; // what is kept, and what becomes of it
 mod sweep; // every document in tests/data against its stored expectation
-mod walking; // one check of a site, from what was typed to its changes // what is kept, and what becomes of it
+mod walking; // one check of a site, from what was typed to its changes
+mod world; // the whole service with a clock of its own

@@ -133,7 +133,11 @@ pub async fn change(
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub async fn remove(service: Data, _admin: Admin, id: web::Path<i64>) -> Answer {
-    match service.store.remove_site(SiteId(*id)).await? {
+    match service
+        .store
+        .remove_site(SiteId(*id), (service.clock)())
+        .await?
+    {
         true => Ok(HttpResponse::NoContent().finish()),
         false => Err(WebError::NotFound("site")),
     }

@@ -137,7 +137,7 @@ fn without_data_there_is_nothing_to_back_up() {
     let place = Place::new();
     place.refused(
         &["backup", "copy"],
-        &["nothing to back up in ./data", "--data"],
+        &["nothing to back up in data", "--data"],
     );
     let arguments = ["backup", "copy", "--data", "elsewhere"];
     place.refused(&arguments, &["nothing to back up in elsewhere"]);
@@ -148,7 +148,7 @@ fn without_data_there_is_nothing_to_back_up() {
 fn a_backup_beside_a_service_that_writes_is_whole() {
     let place = Place::new();
     let _lock = ServeLock::take(&place.data()).unwrap();
-    let (mut service, mut lines) = beside::writer(&place.data());
+    let (_service, mut lines) = beside::writer(&place.data());
     for round in 0..3 {
         let told = lines.by_ref().take(10).last().unwrap();
         let told: i64 = told.rsplit(' ').next().unwrap().parse().unwrap();
@@ -169,8 +169,6 @@ fn a_backup_beside_a_service_that_writes_is_whole() {
         place.done(&["restore", &name, "--data", &folder]);
     }
     assert!(lines.next().is_some(), "the service still writes");
-    service.kill().unwrap();
-    service.wait().unwrap();
 }
 
 #[tokio::test]
@@ -178,7 +176,7 @@ async fn nothing_is_restored_below_a_running_service() {
     let place = place().await;
     place.done(&["backup", "copy"]);
     let lock = ServeLock::take(&place.data()).unwrap();
-    let sentence = "another sitebell serves ./data; stop it first";
+    let sentence = "another sitebell serves data; stop it first";
     place.refused(&["restore", "copy"], &[sentence]);
     drop(lock);
     // A service of another kind that has the database open.

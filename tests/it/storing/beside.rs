@@ -159,8 +159,18 @@ async fn a_program_that_writes_until_it_is_killed() {
     writing.join_all().await;
 }
 
-/// A program that writes to the database in a folder until it is killed, and says so in lines.
-pub fn writer(folder: &Path) -> (Child, impl Iterator<Item = String>) {
+/// A program that is killed when it is no longer needed.
+pub struct Writer(Child);
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A program that writes to the database in a folder, and says so in lines.
+pub fn writer(folder: &Path) -> (Writer, impl Iterator<Item = String> + use<>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -175,7 +185,7 @@ pub fn writer(folder: &Path) -> (Child, impl Iterator<Item = String>) {
     let saved = lines
         .map_while(Result::ok)
         .filter(|line| line.contains("saved "));
-    (child, saved)
+    (Writer(child), saved)
 }
 
 #[tokio::test]
@@ -183,10 +193,9 @@ async fn whatever_was_saved_is_there_after_sudden_death() {
     let folder = tempfile::tempdir().unwrap();
     let mut saved = 0;
     for round in 0..3 {
-        let (mut child, lines) = writer(folder.path());
+        let (child, lines) = writer(folder.path());
         let told = lines.take(20 + round).count();
-        child.kill().unwrap();
-        child.wait().unwrap();
+        drop(child);
         saved += told;
         let store = Store::open(folder.path()).await.unwrap();
         let site = store

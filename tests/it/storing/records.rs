@@ -170,12 +170,12 @@ async fn everything_that_a_record_holds_comes_back() {
     let entries = store.entries(kept.id, 50).await.unwrap();
     assert_eq!(entries.len(), 2);
     assert_eq!(
-        (entries[0].updated_at, &entries[0].changes),
-        (second.updated_at, &second.changes)
+        (entries[0].updated_at.timestamp(), &entries[0].changes),
+        (second.updated_at.timestamp(), &second.changes)
     );
     assert_eq!(
-        (entries[1].updated_at, &entries[1].changes),
-        (first.updated_at, &first.changes)
+        (entries[1].updated_at.timestamp(), &entries[1].changes),
+        (first.updated_at.timestamp(), &first.changes)
     );
     assert_eq!(
         [&entries[1].id, &entries[0].id],
@@ -453,8 +453,8 @@ async fn a_site_that_is_removed_takes_everything_of_its_own_with_it() {
     )
     .await;
     let check = store.begin_check(site, now()).await.unwrap();
-    assert!(store.remove_site(site).await.unwrap());
-    assert!(!store.remove_site(site).await.unwrap());
+    assert!(store.remove_site(site, now()).await.unwrap());
+    assert!(!store.remove_site(site, now()).await.unwrap());
     assert!(
         store.site(site).await.unwrap().is_none() && store.memory(site).await.unwrap().is_none()
     );
@@ -513,4 +513,29 @@ async fn many_checks_saved_at_once_are_each_saved_as_if_alone() {
     for site in saving.join_all().await {
         assert_eq!(store.changes(site, None, 10).await.unwrap().0.len(), 1);
     }
+}
+
+#[tokio::test]
+async fn no_two_entries_of_a_site_have_the_same_time_and_each_keeps_its_own() {
+    let (_folder, store, site) = store_with_site().await;
+    let entry = |page: &str| entry(vec![change(page, "2026-01-03")]);
+    let collections = || {
+        let entries = |names: [&str; 2]| names.map(entry).into();
+        vec![
+            collection("https://s.example/fox/", vec![], entries(["a", "b"])),
+            collection("https://s.example/owl/", vec![], entries(["c", "d"])),
+        ]
+    };
+    save(&store, site, record(collections())).await;
+    let before = store.site_entries(site, 50).await.unwrap();
+    let times: std::collections::BTreeSet<_> =
+        before.iter().map(|(_, entry)| entry.updated_at).collect();
+    assert_eq!(times.len(), 4);
+    assert!(
+        times
+            .iter()
+            .all(|time| time.timestamp() == now().timestamp())
+    );
+    save(&store, site, record(vec![])).await;
+    assert_eq!(store.site_entries(site, 50).await.unwrap(), before);
 }

@@ -1,0 +1,158 @@
+//! A document as Atom (RFC 4287), with its place among others (RFC 5005).
+
+use std::collections::BTreeMap;
+
+use atom_syndication::extension::Extension;
+use atom_syndication::{
+    Category, Content, Entry as AtomEntry, Feed, FixedDateTime, Generator, Link, Person, Source,
+    Text,
+};
+use chrono::{DateTime, Utc};
+
+use super::{Document, Item, Subject, authors, content, href, legal, links_of, subtitle};
+
+const ATOM: &str = "application/atom+xml";
+const JSON: &str = "application/feed+json";
+const HISTORY: &str = "http://purl.org/syndication/history/1.0";
+
+/// The document.
+pub fn to_atom(document: &Document<'_>) -> String {
+    let subject = document.subject;
+    let entries = document.laid_out().into_iter();
+    let entries = entries.map(|(item, allowed)| entry(item, allowed, document.has_sources));
+    let mut feed = Feed {
+        id: legal(&subject.id),
+        title: text(subject.title),
+        updated: time(document.updated_at()),
+        authors: persons(subject),
+        links: links(document),
+        subtitle: Some(text(&subtitle(subject))),
+        generator: Some(Generator {
+            value: "Sitebell".into(),
+            uri: None,
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+        }),
+        rights: subject.about.rights.as_deref().map(text),
+        lang: subject.about.language.clone(),
+        entries: entries.collect(),
+        ..Feed::default()
+    };
+    if document.links.current.is_some() {
+        feed.namespaces.insert("fh".into(), HISTORY.into());
+        let archive = Extension {
+            name: "fh:archive".into(),
+            ..Extension::default()
+        };
+        let archive = BTreeMap::from([("archive".to_owned(), vec![archive])]);
+        feed.extensions.insert("fh".into(), archive);
+    }
+    let written = feed.to_string();
+    let body = written.split_once("?>").map_or(&*written, |(_, body)| body);
+    let stylesheet = document.links.stylesheet.as_ref().map(|url| {
+        let url = quick_escape(url);
+        format!("<?xml-stylesheet type=\"text/css\" href=\"{url}\"?>\n")
+    });
+    format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n{}{}\n",
+        stylesheet.unwrap_or_default(),
+        body.trim_start()
+    )
+}
+
+fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
+    let listed = content::listed(&item.pages, allowed);
+    let mut links = vec![link("alternate", &item.alternate(), Some("text/html"))];
+    // A page that is the alternate already needs no second link.
+    let related = links_of(listed).filter(|page| page.url != item.alternate());
+    links.extend(related.map(|page| link("related", &page.url, None)));
+    let html = content::html(listed, item.pages.len(), item.url.as_deref());
+    AtomEntry {
+        id: legal(&item.id),
+        title: text(&item.title()),
+        updated: time(item.updated_at),
+        categories: categories(item),
+        links,
+        source: has_source.then(|| Source {
+            id: legal(&item.subject.id),
+            title: text(item.subject.title),
+            updated: time(item.updated_at),
+            authors: persons(item.subject),
+            links: vec![link(
+                "alternate",
+                item.subject.page.as_str(),
+                Some("text/html"),
+            )],
+            ..Source::default()
+        }),
+        content: Some(Content {
+            value: Some(legal(&html)),
+            content_type: Some("html".into()),
+            ..Content::default()
+        }),
+        ..AtomEntry::default()
+    }
+}
+
+fn categories(item: &Item<'_>) -> Vec<Category> {
+    let category = |term: &str| Category {
+        term: term.to_owned(),
+        scheme: None,
+        label: None,
+    };
+    let kinds = item.kinds().into_iter();
+    kinds.map(|kind| category(kind.as_str())).collect()
+}
+
+fn links(document: &Document<'_>) -> Vec<Link> {
+    let (subject, places) = (document.subject, &document.links);
+    let page = subject.page.as_str();
+    let mut links = Vec::new();
+    let mut add = |rel: &str, href: Option<&str>, media_type: Option<&str>| {
+        links.extend(href.map(|href| link(rel, href, media_type)));
+    };
+    add("self", places.own.as_deref(), Some(ATOM));
+    add("alternate", Some(page), Some("text/html"));
+    add("alternate", places.json.as_deref(), Some(JSON));
+    add(
+        "describedby",
+        subject.described_by.map(url::Url::as_str),
+        None,
+    );
+    add("via", subject.via.map(url::Url::as_str), None);
+    add("current", places.current.as_deref(), Some(ATOM));
+    add("prev-archive", places.prev_archive.as_deref(), Some(ATOM));
+    add("next-archive", places.next_archive.as_deref(), Some(ATOM));
+    add("next", places.next.as_deref(), Some(ATOM));
+    add("previous", places.previous.as_deref(), Some(ATOM));
+    links
+}
+
+fn persons(subject: &Subject<'_>) -> Vec<Person> {
+    let person = |name: &str| Person {
+        name: legal(name),
+        ..Person::default()
+    };
+    authors(subject).into_iter().map(person).collect()
+}
+
+fn link(rel: &str, to: &str, media_type: Option<&str>) -> Link {
+    Link {
+        rel: rel.into(),
+        href: href(to),
+        mime_type: media_type.map(str::to_owned),
+        ..Link::default()
+    }
+}
+
+fn text(value: &str) -> Text {
+    Text::plain(legal(value))
+}
+
+fn time(at: DateTime<Utc>) -> FixedDateTime {
+    at.fixed_offset()
+}
+
+/// Of an address of our own, which holds nothing worse.
+fn quick_escape(url: &str) -> String {
+    url.replace('&', "&amp;").replace('"', "&quot;")
+}

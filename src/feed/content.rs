@@ -1,0 +1,200 @@
+//! What happened, for people: the title of an item, and its pages as a piece of HTML.
+
+use askama::Template;
+use url::Url;
+
+use crate::change::{Change, ChangeKind, ChangedPage, NetChange};
+use crate::moment::{Moment, Precision};
+use crate::text::readable_address;
+
+/// What a page takes besides its address and its name, escaped twice.
+const LINE_BYTES: usize = 330;
+
+/// The content of an item: its pages by kind.
+#[derive(Template)]
+#[template(path = "feed/entry.html")]
+struct Contents {
+    groups: Vec<Group>,
+    more: usize,
+    more_url: Option<String>,
+}
+
+struct Group {
+    heading: &'static str,
+    pages: Vec<PageLine>,
+}
+
+struct PageLine {
+    url: String,
+    name: String,
+    linked: bool,
+    datetime: String,
+    time: String,
+    facts: String,
+}
+
+/// The pages that are listed if so many bytes are allowed: the newest ones, and at least one.
+pub(super) fn listed<'a, 'b>(
+    pages: &'b [ChangedPage<'a>],
+    allowed: usize,
+) -> &'b [ChangedPage<'a>] {
+    let mut bytes = 0;
+    let fits = pages.iter().rev().take_while(|page| {
+        bytes += page_cost(page);
+        bytes <= allowed
+    });
+    let count = fits.count().max(1).min(pages.len());
+    &pages[pages.len() - count..]
+}
+
+/// The content: these pages of so many.
+pub(super) fn html(listed: &[ChangedPage<'_>], all: usize, more_url: Option<&str>) -> String {
+    let contents = Contents {
+        groups: groups(listed),
+        more: all - listed.len(),
+        more_url: more_url.map(str::to_owned),
+    };
+    contents.render().unwrap_or_default()
+}
+
+/// How many bytes a list of these pages takes.
+pub(super) fn cost(pages: &[ChangedPage<'_>]) -> usize {
+    pages.iter().map(page_cost).sum()
+}
+
+fn page_cost(page: &ChangedPage<'_>) -> usize {
+    let url = escaped_twice(&page.last.url);
+    let name = page.last.title.as_deref().map_or(url, escaped_twice);
+    // Once as a link of the item, once in the text.
+    2 * url + name + LINE_BYTES
+}
+
+fn escaped_twice(text: &str) -> usize {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'&' | b'<' | b'>' | b'"' | b'\'' => 10,
+        _ => 1,
+    });
+    bytes.sum()
+}
+
+/// "Two pages updated, one new in Fox Den"
+pub(super) fn title(pages: &[ChangedPage<'_>], collection: &str) -> String {
+    let count = |net| pages.iter().filter(|page| page.net == net).count();
+    let phrases = [
+        (count(NetChange::Updated), "updated"),
+        (count(NetChange::Created), "new"),
+        (count(NetChange::Deleted), "deleted"),
+        (count(NetChange::CameAndWent), "that came and went"),
+    ];
+    let mut words = String::new();
+    for (count, word) in phrases.into_iter().filter(|(count, _)| *count > 0) {
+        if words.is_empty() {
+            let noun = if count == 1 { "page" } else { "pages" };
+            words = match word {
+                "new" => format!("{} new {noun}", in_words(count)),
+                word => format!("{} {noun} {word}", in_words(count)),
+            };
+        } else {
+            words = format!("{words}, {} {word}", in_words(count));
+        }
+    }
+    let mut letters = words.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string())
+        .unwrap_or_default();
+    format!("{first}{} in {collection}", letters.as_str())
+}
+
+fn in_words(count: usize) -> String {
+    const WORDS: [&str; 13] = [
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
+    WORDS
+        .get(count)
+        .map_or_else(|| count.to_string(), |word| (*word).to_owned())
+}
+
+fn groups(pages: &[ChangedPage<'_>]) -> Vec<Group> {
+    let kinds = [
+        (NetChange::Created, "New pages"),
+        (NetChange::Updated, "Updated pages"),
+        (NetChange::Deleted, "Deleted pages"),
+        (NetChange::CameAndWent, "Pages that came and went"),
+    ];
+    let group = |(net, heading)| Group {
+        heading,
+        pages: pages
+            .iter()
+            .filter(|page| page.net == net)
+            .map(page_line)
+            .collect(),
+    };
+    kinds
+        .into_iter()
+        .map(group)
+        .filter(|group| !group.pages.is_empty())
+        .collect()
+}
+
+/// What a page is called: by its title, or else by its address.
+pub(super) fn name(change: &Change) -> String {
+    let readable = || Url::parse(&change.url).map(|url| readable_address(&url));
+    let title = change.title.clone();
+    title.unwrap_or_else(|| readable().unwrap_or_else(|_| change.url.clone()))
+}
+
+fn page_line(page: &ChangedPage<'_>) -> PageLine {
+    let change = page.last;
+    let details = &change.details;
+    let facts: Vec<String> = details
+        .media_type
+        .iter()
+        .cloned()
+        .chain(details.length.map(size_in_words))
+        .collect();
+    PageLine {
+        url: change.url.clone(),
+        name: name(change),
+        linked: is_there(page.net),
+        datetime: change.datetime.to_string(),
+        time: time_in_words(&change.datetime),
+        facts: facts.join(", "),
+    }
+}
+
+/// Whether there is something to link to.
+pub(super) fn is_there(net: NetChange) -> bool {
+    matches!(net, NetChange::Created | NetChange::Updated)
+}
+
+/// What it comes to, as a kind of change.
+pub(super) fn kind(net: NetChange) -> ChangeKind {
+    match net {
+        NetChange::Created => ChangeKind::Created,
+        NetChange::Updated => ChangeKind::Updated,
+        NetChange::Deleted | NetChange::CameAndWent => ChangeKind::Deleted,
+    }
+}
+
+/// A time as precise as its source, for people.
+pub fn time_in_words(moment: &Moment) -> String {
+    let start = moment.start();
+    let format = match moment.precision() {
+        Precision::Year => "%Y",
+        Precision::Month => "%B %Y",
+        Precision::Day => "%-d %B %Y",
+        Precision::Minute | Precision::Second | Precision::Fraction(_) => "%-d %B %Y, %H:%M UTC",
+    };
+    start.format(format).to_string()
+}
+
+/// A number of bytes, for people.
+pub fn size_in_words(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}

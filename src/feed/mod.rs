@@ -1,0 +1,259 @@
+//! Entries as documents for feed readers: [`atom`] and [`json`].
+//!
+//! Knows nothing of where the entries came from. Everything that a site wrote is text here: titles are plain text, and
+//! the HTML of an item's content is made by our own template, which escapes. Equal data gives equal bytes: there is no
+//! clock, and nothing of the moment of rendering.
+
+mod atom;
+mod content;
+mod json;
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use url::Url;
+
+use crate::change::{Change, ChangeKind, ChangedPage, Entry, NetChange, net_effect};
+use crate::site::About;
+use crate::text::is_legal;
+
+pub use atom::to_atom;
+pub use content::{size_in_words, time_in_words};
+pub use json::to_json;
+
+/// The most that a document should have; feed readers give up on documents that are much larger.
+const MAX_BYTES: usize = 400_000;
+/// What an item may have of that whatever the others need.
+const ITEM_BYTES: usize = 6_000;
+
+/// What a feed is about: a collection, a whole site, or all that somebody follows.
+pub struct Subject<'a> {
+    /// The id of the feed.
+    pub id: String,
+    /// What it is called.
+    pub title: &'a str,
+    /// What it says about itself.
+    pub about: &'a About,
+    /// The page that the feed describes.
+    pub page: &'a Url,
+    /// Where that is described further.
+    pub described_by: Option<&'a Url>,
+    /// The document that the changes came from.
+    pub via: Option<&'a Url>,
+}
+
+/// One item of a feed: what a check found in a collection, or what it found about one page.
+pub struct Item<'a> {
+    /// Its id.
+    pub id: Cow<'a, str>,
+    /// When it was found; another time for each item.
+    pub updated_at: DateTime<Utc>,
+    /// The collection.
+    pub subject: &'a Subject<'a>,
+    /// What happened, page by page.
+    pub pages: Vec<ChangedPage<'a>>,
+    /// Our page about it, if there is one.
+    pub url: Option<String>,
+    /// Whether it is about one page.
+    is_of_page: bool,
+}
+
+/// How what a check found becomes items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grain {
+    /// One item for each check.
+    Checks,
+    /// One item for each changed page.
+    Pages,
+}
+
+/// A document, and its place among others.
+pub struct Document<'a> {
+    /// What it is about.
+    pub subject: &'a Subject<'a>,
+    /// What it tells, in any order.
+    pub items: Vec<Item<'a>>,
+    /// Whether the items are of several collections, and say which.
+    pub has_sources: bool,
+    /// Stands in for the time of the newest item where there is none.
+    pub none_at: DateTime<Utc>,
+    /// Addresses.
+    pub links: Links,
+}
+
+/// Where a document is, and where others are that belong to it (RFC 5005).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Links {
+    /// The document itself.
+    pub own: Option<String>,
+    /// The same as JSON, in an Atom document.
+    pub json: Option<String>,
+    /// A stylesheet for people who open it in a browser.
+    pub stylesheet: Option<String>,
+    /// The feed that this is an archive of. An archive never changes any more.
+    pub current: Option<String>,
+    /// The archive before this document.
+    pub prev_archive: Option<String>,
+    /// The archive after this one.
+    pub next_archive: Option<String>,
+    /// The next page of older items, where there are no archives.
+    pub next: Option<String>,
+    /// The page of newer items before this one.
+    pub previous: Option<String>,
+}
+
+/// The items of an entry.
+pub fn items<'a>(
+    subject: &'a Subject<'a>,
+    entry: &'a Entry,
+    url: Option<String>,
+    grain: Grain,
+) -> Vec<Item<'a>> {
+    let pages = net_effect(&entry.changes);
+    match grain {
+        Grain::Checks => vec![Item {
+            id: Cow::Borrowed(&entry.id),
+            updated_at: entry.updated_at,
+            subject,
+            pages,
+            url,
+            is_of_page: false,
+        }],
+        Grain::Pages => (pages.into_iter())
+            .map(|page| page_item(subject, entry, page, url.clone()))
+            .collect(),
+    }
+}
+
+/// The place of the page's last change in the entry makes id and time: an entry never changes, so they never do.
+fn page_item<'a>(
+    subject: &'a Subject<'a>,
+    entry: &'a Entry,
+    page: ChangedPage<'a>,
+    url: Option<String>,
+) -> Item<'a> {
+    let place = (entry.changes.iter())
+        .position(|change| std::ptr::eq(change, page.last))
+        .unwrap_or_default();
+    let apart = i64::try_from(place).unwrap_or_default();
+    Item {
+        id: Cow::Owned(format!("{}:page:{place}", entry.id)),
+        // Changes are numbered as entries are, so the next entry's time lies beyond those of all its pages.
+        updated_at: entry.updated_at + TimeDelta::microseconds(apart),
+        subject,
+        pages: vec![page],
+        url,
+        is_of_page: true,
+    }
+}
+
+impl Item<'_> {
+    /// What happened, in words: "Two pages updated, one new in Fox Den".
+    pub fn title(&self) -> String {
+        match (&self.pages[..], self.is_of_page) {
+            ([page], true) => {
+                let what = match page.net {
+                    NetChange::Created => "new",
+                    NetChange::Updated => "updated",
+                    NetChange::Deleted => "deleted",
+                    NetChange::CameAndWent => "came and went",
+                };
+                let name = content::name(page.last);
+                format!("{name} ({what} in {})", self.subject.title)
+            }
+            (pages, _) => content::title(pages, self.subject.title),
+        }
+    }
+
+    /// The page that a reader should open.
+    fn alternate(&self) -> Cow<'_, str> {
+        match (&self.pages[..], self.is_of_page, &self.url) {
+            ([page], true, _) if content::is_there(page.net) => Cow::Borrowed(&page.last.url),
+            (_, _, Some(url)) => Cow::Borrowed(url),
+            _ => Cow::Borrowed(self.subject.page.as_str()),
+        }
+    }
+
+    /// The kinds of its changes.
+    fn kinds(&self) -> Vec<ChangeKind> {
+        let has = |kind| move |page: &ChangedPage<'_>| content::kind(page.net) == kind;
+        let kinds = [
+            ChangeKind::Created,
+            ChangeKind::Updated,
+            ChangeKind::Deleted,
+        ];
+        (kinds.into_iter())
+            .filter(|kind| self.pages.iter().any(has(*kind)))
+            .collect()
+    }
+}
+
+impl Document<'_> {
+    /// The newest item's time.
+    pub fn updated_at(&self) -> DateTime<Utc> {
+        let times = self.items.iter().map(|item| item.updated_at);
+        times.max().unwrap_or(self.none_at)
+    }
+
+    /// The items, newest first, and how many bytes of pages each may list.
+    fn laid_out(&self) -> Vec<(&Item<'_>, usize)> {
+        let mut items: Vec<&Item<'_>> = self.items.iter().collect();
+        items.sort_by(|one, other| {
+            (other.updated_at.cmp(&one.updated_at)).then_with(|| one.id.cmp(&other.id))
+        });
+        let wanted: Vec<usize> = items
+            .iter()
+            .map(|item| content::cost(&item.pages))
+            .collect();
+        let sure: usize = wanted.iter().map(|&bytes| bytes.min(ITEM_BYTES)).sum();
+        let mut left = MAX_BYTES.saturating_sub(sure);
+        let allowed = wanted.into_iter().map(|bytes| {
+            let more = bytes.saturating_sub(ITEM_BYTES).min(left);
+            left -= more;
+            bytes.min(ITEM_BYTES) + more
+        });
+        items.into_iter().zip(allowed).collect()
+    }
+}
+
+fn authors<'a>(subject: &'a Subject<'a>) -> Vec<&'a str> {
+    match subject.about.authors.as_slice() {
+        // There has to be one; the site is the best that is known.
+        [] => vec![subject.title],
+        authors => authors.iter().map(String::as_str).collect(),
+    }
+}
+
+fn subtitle(subject: &Subject<'_>) -> String {
+    let description = subject.about.description.clone();
+    description.unwrap_or_else(|| {
+        let page = crate::text::readable_address(subject.page);
+        format!("Changes to the pages of {page}")
+    })
+}
+
+/// Without the characters that would break the feed for every reader: those that XML 1.0 forbids, and C1 controls.
+fn legal(text: &str) -> String {
+    text.chars()
+        .filter(|&character| is_legal(character) && !matches!(character, '\u{7F}'..='\u{9F}'))
+        .collect()
+}
+
+/// An address as it may stand in a feed: brackets are for hosts alone.
+fn href(url: &str) -> String {
+    let authority_ends = url.find("://").map_or(0, |place| {
+        let rest = &url[place + 3..];
+        place + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len())
+    });
+    let (host, rest) = url.split_at(authority_ends);
+    legal(&format!(
+        "{host}{}",
+        rest.replace('[', "%5B").replace(']', "%5D")
+    ))
+}
+
+/// Whether a change is worth a link.
+fn links_of<'a>(pages: &'a [ChangedPage<'a>]) -> impl Iterator<Item = &'a Change> {
+    let there = pages.iter().filter(|page| content::is_there(page.net));
+    there.map(|page| page.last)
+}

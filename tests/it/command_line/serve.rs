@@ -1,0 +1,166 @@
+//! `sitebell serve`: how it starts, how it stops, and what it says when it cannot.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+
+use super::{Place, den};
+use crate::ask::Ask;
+
+/// A service that was started, and is killed if a test forgets it.
+pub struct Served {
+    child: Child,
+    pub address: SocketAddr,
+}
+
+impl Served {
+    /// Starts the service in a place, at a port that is free.
+    pub fn start(place: &Place, more: &[&str]) -> Served {
+        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        Served::of(command.args(more))
+    }
+
+    pub fn of(command: &mut Command) -> Served {
+        let mut child = (command.stdout(Stdio::piped()).stderr(Stdio::null()))
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let url = line.split(' ').find(|word| word.starts_with("http://"));
+        let url: url::Url = url.unwrap_or_else(|| panic!("{line:?}")).parse().unwrap();
+        let address = url.socket_addrs(|| None).unwrap()[0];
+        Served { child, address }
+    }
+
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends SIGTERM, and tells how it ended.
+    pub fn terminate(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        assert!(status.success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_service_starts_with_nothing_set_reads_sites_and_ends_when_told_to() {
+    let (place, den) = (Place::new(), den());
+    place.add("alice", &[]);
+    let token = place.done(&["account", "token", "alice"]);
+    let served = Served::start(&place, &["--allow-net", "127.0.0.0/8", "--host-gap", "0"]);
+    let health = Ask::get("/healthz").to(served.address).json(200);
+    assert_eq!(health["status"], "ok");
+    let add = Ask::post("/api/v1/sites", &json!({"url": den.url("/").as_str()}));
+    let site = add.token(token.trim()).to(served.address).json(202);
+    let path = format!("/api/v1/sites/{}/changes", site["id"]);
+    let changes = || {
+        Ask::get(&path)
+            .token(token.trim())
+            .to(served.address)
+            .json(200)
+    };
+    while changes()["changes"].as_array().unwrap().len() < 3 {
+        std::thread::yield_now();
+    }
+    assert_eq!(served.terminate(), Some(0));
+    let left: Vec<_> = std::fs::read_dir(place.data()).unwrap().collect();
+    assert_eq!(left.len(), 1, "the database, and no log beside it");
+}
+
+#[test]
+fn a_folder_is_served_once_and_can_be_served_again_after_a_sudden_death() {
+    let place = Place::new();
+    let served = Served::start(&place, &[]);
+    let second = place.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.status.code(), Some(2));
+    let sentence = String::from_utf8(second.stderr).unwrap();
+    assert!(sentence.contains("another sitebell serves data; stop it first"));
+    served.kill();
+    assert_eq!(Served::start(&place, &[]).terminate(), Some(0));
+}
+
+#[test]
+fn what_keeps_the_service_from_starting_is_one_sentence_and_leaves_no_trace() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    place.refused(&["serve", "--listen", &taken], &[&taken, "--listen"]);
+    for (arguments, parts) in [
+        (
+            ["--listen", "here"],
+            ["--listen is “here”", "127.0.0.1:8080"],
+        ),
+        (
+            ["--listen", "203.0.113.1:80"],
+            ["203.0.113.1:80", "--listen"],
+        ),
+        (
+            ["--public-url", "bell"],
+            ["--public-url is “bell”", "https://"],
+        ),
+        (
+            ["--public-url", "ftp://bell.example"],
+            ["--public-url", "https://"],
+        ),
+        (
+            ["--check-every", "often"],
+            ["--check-every is “often”", "12h"],
+        ),
+        (
+            ["--registration", "maybe"],
+            ["--registration", "open, invite or closed"],
+        ),
+        (["--max-hosts", "0"], ["--max-hosts", "at least 1"]),
+        (
+            ["--prune-at", "noon"],
+            ["--prune-at is “noon”", "0 30 3 * * *"],
+        ),
+        (["--log", "a=b=c"], ["--log is “a=b=c”", "debug"]),
+    ] {
+        let arguments = [&["serve"], &arguments[..]].concat();
+        place.refused(&arguments, &parts);
+    }
+    std::fs::write(place.path("file"), "mine").unwrap();
+    place.refused(
+        &["serve", "--listen", "127.0.0.1:0", "--data", "file"],
+        &["file"],
+    );
+    std::fs::create_dir(place.data()).unwrap();
+    std::fs::write(place.data().join("sitebell.sqlite3"), "not a database").unwrap();
+    place.refused(&["serve", "--listen", "127.0.0.1:0"], &["sitebell.sqlite3"]);
+}
+
+#[test]
+fn the_help_of_serve_lists_every_setting_with_its_default() {
+    let help = Place::new().done(&["serve", "--help"]);
+    for part in [
+        "--listen",
+        "127.0.0.1:8080",
+        "--data",
+        "--public-url",
+        "--registration",
+        "--check-every",
+        "1d",
+        "--allow-net",
+        "--host-gap",
+        "500ms",
+        "--contact",
+        "SITEBELL_LISTEN",
+    ] {
+        assert!(help.contains(part), "{part}");
+    }
+}

@@ -1,0 +1,193 @@
+//! The whole service with a clock of its own: alice, an admin, and bob, who is none.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+use sitebell::account::Scope;
+use sitebell::check::CheckSettings;
+use sitebell::fetch::{FetchSettings, Fetcher};
+use sitebell::schedule::policy::Policy;
+use sitebell::schedule::{Clock, Scheduler, Work};
+use sitebell::secret::Token;
+use sitebell::site::SiteId;
+use sitebell::store::Store;
+use sitebell::web::paths::Paths;
+use sitebell::web::{self, Service};
+use tempfile::TempDir;
+use url::Url;
+
+use crate::ask::{Answered, Ask};
+use crate::den::{NOW, open_settings};
+use crate::names::Loopback;
+
+/// Where the service says it is.
+pub const PUBLIC: &str = "https://bell.example/";
+
+pub struct World {
+    folder: TempDir,
+    now: Arc<Mutex<DateTime<Utc>>>,
+    fetch: FetchSettings,
+    hosts_at_once: usize,
+    running: Option<Running>,
+    /// Tokens that may do anything their account may.
+    pub alice: String,
+    pub bob: String,
+}
+
+struct Running {
+    store: Store,
+    scheduler: Scheduler,
+    address: SocketAddr,
+    server: ServerHandle,
+}
+
+impl World {
+    pub async fn new() -> World {
+        World::with(open_settings(), 8).await
+    }
+
+    /// With other settings for fetching, and so many hosts at once.
+    pub async fn with(fetch: FetchSettings, hosts_at_once: usize) -> World {
+        let mut world = World {
+            folder: tempfile::tempdir().unwrap(),
+            now: Arc::new(Mutex::new(NOW.parse().unwrap())),
+            fetch,
+            hosts_at_once,
+            running: None,
+            alice: String::new(),
+            bob: String::new(),
+        };
+        world.start().await;
+        world.alice = world.account("alice", true, Scope::Admin).await;
+        world.bob = world.account("bob", false, Scope::Write).await;
+        world
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().unwrap()
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.running().store
+    }
+
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.running().scheduler
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.running().address
+    }
+
+    pub fn clock(&self) -> Clock {
+        let now = self.now.clone();
+        Arc::new(move || *now.lock().unwrap())
+    }
+
+    pub fn now(&self) -> DateTime<Utc> {
+        *self.now.lock().unwrap()
+    }
+
+    pub fn pass(&self, time: TimeDelta) {
+        *self.now.lock().unwrap() += time;
+    }
+
+    pub async fn start(&mut self) {
+        let store = Store::open(self.folder.path()).await.unwrap();
+        let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
+        let fetcher = Arc::new(fetcher);
+        let work = Work {
+            store: store.clone(),
+            fetcher: fetcher.clone(),
+            settings: CheckSettings::default(),
+            policy: Policy::default(),
+            hosts_at_once: self.hosts_at_once,
+            clock: self.clock(),
+        };
+        let scheduler = Scheduler::start(work).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let service = Service {
+            store: store.clone(),
+            scheduler: scheduler.clone(),
+            fetcher,
+            paths: Paths::new(PUBLIC.parse().unwrap()),
+            clock: self.clock(),
+        };
+        let (server, handle) = web::serve(service, listener).unwrap();
+        tokio::spawn(server);
+        self.running = Some(Running {
+            store,
+            scheduler,
+            address,
+            server: handle,
+        });
+    }
+
+    /// Stops everything; checks that are under way have this time to end.
+    pub async fn stop(&mut self, within: Duration) {
+        let running = self.running.take().unwrap();
+        running.scheduler.stop(within).await.unwrap();
+        running.server.stop(true).await;
+        running.store.close().await.unwrap();
+    }
+
+    pub async fn restart(&mut self) {
+        self.stop(Duration::from_secs(600)).await;
+        self.start().await;
+    }
+
+    /// Adds an account, and a token of it.
+    pub async fn account(&self, name: &str, is_admin: bool, scope: Scope) -> String {
+        let (store, now) = (self.store(), self.now());
+        let id = (store.add_account(name, "no hash", "no hash", is_admin, now))
+            .await
+            .unwrap();
+        let token = Token::make().unwrap();
+        store
+            .add_token(id, &token.hash(), scope, now)
+            .await
+            .unwrap();
+        token.reveal().to_owned()
+    }
+
+    pub fn ask(&self, ask: Ask) -> Answered {
+        ask.to(self.address())
+    }
+
+    /// What alice gets.
+    pub fn get(&self, path: &str) -> Value {
+        self.ask(Ask::get(path).token(&self.alice)).json(200)
+    }
+
+    /// Adds a site over the API, and waits until it was read.
+    pub async fn follow(&self, url: &Url) -> SiteId {
+        let ask = Ask::post("/api/v1/sites", &json!({"url": url.as_str()})).token(&self.alice);
+        let site = self.ask(ask).json(202);
+        self.scheduler().idle().await;
+        SiteId(site["id"].as_i64().unwrap())
+    }
+
+    /// Everything that was announced of a site, as found.
+    pub fn announced(&self, site: SiteId) -> Vec<String> {
+        let path = format!("/api/v1/sites/{site}/changes?limit=1000");
+        let changes = self.get(&path)["changes"].as_array().unwrap().clone();
+        let tell = |change: &Value| {
+            let page = Url::parse(change["url"].as_str().unwrap()).unwrap();
+            let (kind, datetime) = (&change["kind"], &change["datetime"]);
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            format!("{} {} {}", text(kind), page.path(), text(datetime))
+        };
+        changes.iter().map(tell).collect()
+    }
+}
