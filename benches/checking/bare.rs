@@ -11,8 +11,10 @@ use crate::common::Failure;
 use crate::server::host;
 use crate::{AT_ONCE, SITES};
 
+/// Otherwise thousands of connections would lie around, and it is about speed here.
+const POOL_IDLE: Duration = Duration::from_secs(1);
+
 pub struct Bare {
-    client: reqwest::Client,
     port: u16,
     /// What is asked of every site.
     paths: Vec<String>,
@@ -21,20 +23,20 @@ pub struct Bare {
 }
 
 impl Bare {
-    pub fn new(port: u16, paths: Vec<String>) -> Result<Bare, Failure> {
-        Ok(Bare {
-            client: reqwest::Client::builder().no_proxy().build()?,
+    pub fn new(port: u16, paths: &[&str]) -> Bare {
+        Bare {
             port,
+            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             tags: vec![None; paths.len()],
-            paths,
-        })
+        }
     }
 
     /// Asks one site, to know what to ask with from now on.
     pub async fn learn_tags(&mut self) -> Result<(), Failure> {
+        let client = client()?;
         for (path, tag) in self.paths.iter().zip(&mut self.tags) {
             let url = format!("http://{}{path}", host(0, 0, self.port));
-            let response = self.client.get(url).send().await?;
+            let response = client.get(url).send().await?;
             *tag = response.headers().get(ETAG).cloned();
         }
         Ok(())
@@ -47,10 +49,11 @@ impl Bare {
     /// Asks all sites of a set. `status` is what they should answer.
     pub async fn turn(&self, set: usize, status: u16) -> Result<Duration, Failure> {
         let next = Arc::new(AtomicUsize::new(0));
+        let client = client()?;
         let begun = Instant::now();
         let mut loops = JoinSet::new();
         for _ in 0..AT_ONCE {
-            let (client, port, next) = (self.client.clone(), self.port, next.clone());
+            let (client, port, next) = (client.clone(), self.port, next.clone());
             let asks: Vec<_> = self.paths.iter().cloned().zip(self.tags.clone()).collect();
             loops.spawn(async move {
                 loop {
@@ -78,4 +81,9 @@ impl Bare {
         }
         Ok(begun.elapsed())
     }
+}
+
+fn client() -> Result<reqwest::Client, Failure> {
+    let builder = reqwest::Client::builder().no_proxy();
+    Ok(builder.pool_idle_timeout(POOL_IDLE).build()?)
 }

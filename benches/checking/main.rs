@@ -121,9 +121,8 @@ struct Bench {
 impl Bench {
     async fn new() -> Result<Bench, Failure> {
         let mut server = Server::start()?;
-        let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
-        let bare = Bare::new(server.port, owned(&DOCUMENTS))?;
-        let bare_first = Bare::new(server.port, owned(&FIRST_REQUESTS))?;
+        let bare = Bare::new(server.port, &DOCUMENTS);
+        let bare_first = Bare::new(server.port, &FIRST_REQUESTS);
         let ours = Ours::new(server.port).await?;
         ours.add(0).await?;
         ours.turn().await?;

@@ -24,8 +24,11 @@ use super::pace::lock;
 /// Odd ports are rare: beyond this many, the client that was not used for longest is built anew when needed.
 const MAX_CLIENTS: usize = 16;
 
-/// Idle connections are kept for less than the five seconds after which common servers close them, because a request
-/// on a connection that is just being closed fails.
+/// An idle connection is kept until the next turn of its host, and a little longer; when a check is over, it would only
+/// take up room.
+const POOL_SLACK: Duration = Duration::from_millis(150);
+/// But for less than the five seconds after which common servers close it, because a request on a connection that is
+/// just being closed fails.
 const POOL_IDLE: Duration = Duration::from_secs(4);
 
 /// XML first, since that is what sites tell their changes in.
@@ -95,6 +98,7 @@ impl Resolve for GuardedResolver {
 pub(super) struct ClientSettings {
     pub(super) user_agent: HeaderValue,
     pub(super) connect_timeout: Duration,
+    pub(super) host_gap: Duration,
 }
 
 /// The clients by port, the one used last at the end.
@@ -160,7 +164,12 @@ impl Clients {
             .referer(false)
             .retry(reqwest::retry::never())
             .connect_timeout(self.settings.connect_timeout)
-            .pool_idle_timeout(POOL_IDLE)
+            .pool_idle_timeout(
+                self.settings
+                    .host_gap
+                    .saturating_add(POOL_SLACK)
+                    .min(POOL_IDLE),
+            )
             .pool_max_idle_per_host(1)
             .http1_max_headers(MAX_FIELDS)
             .http2_max_header_list_size(MAX_HEAD_BYTES)
@@ -296,6 +305,7 @@ mod tests {
         let settings = ClientSettings {
             user_agent: HeaderValue::from_static("x"),
             connect_timeout: Duration::from_secs(1),
+            host_gap: Duration::ZERO,
         };
         let clients = Clients::new(Arc::default(), Arc::new(SystemLookup), settings).unwrap();
         for port in 8_000..8_000 + 2 * MAX_CLIENTS as u16 {

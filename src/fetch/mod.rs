@@ -164,6 +164,7 @@ impl Fetcher {
         let client_settings = ClientSettings {
             user_agent: settings.user_agent()?,
             connect_timeout: settings.connect_timeout,
+            host_gap: settings.host_gap,
         };
         Ok(Self {
             clients: Clients::new(guard.clone(), lookup, client_settings)?,

@@ -115,7 +115,8 @@ pub(super) fn open(folder: &Path, migrations: &[&str]) -> Result<Connection, Sto
         patiently(|| Ok(db.execute_batch("PRAGMA journal_mode = WAL")?))?;
         // Small, because memory is scarcer than reading from the system's own cache is slow.
         db.execute_batch(
-            "PRAGMA cache_size = -2048; PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608;",
+            "PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;
+             PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 8388608;",
         )?;
         Ok(db)
     };
