@@ -1,5 +1,6 @@
 //! `sitebell check`: reads a site once, writes nothing, and prints what it found.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -187,7 +188,7 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
                 id: tag(&collection.id, None),
                 title: &collection.title,
                 about: &collection.about,
-                page: &collection.id,
+                page: Cow::Borrowed(&collection.id),
                 described_by: collection.described_by.as_ref(),
                 via: collection.capability_list.as_ref(),
             };
@@ -213,7 +214,7 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         id: tag(&page, None) + "#site",
         title: &site.title,
         about: &site.about,
-        page: &page,
+        page: Cow::Borrowed(&page),
         described_by: None,
         via: site.root.as_ref(),
     };

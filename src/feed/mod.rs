@@ -35,7 +35,7 @@ pub struct Subject<'a> {
     /// What it says about itself.
     pub about: &'a About,
     /// The page that the feed describes.
-    pub page: &'a Url,
+    pub page: Cow<'a, Url>,
     /// Where that is described further.
     pub described_by: Option<&'a Url>,
     /// The document that the changes came from.
@@ -170,6 +170,17 @@ impl Item<'_> {
         self.page.unwrap_or_default()
     }
 
+    /// Some of its pages as HTML, with a word on how many there are besides.
+    pub fn html(&self, pages: std::ops::Range<usize>) -> String {
+        content::html(&self.pages[pages], self.pages.len(), self.url.as_deref())
+    }
+
+    /// Some of its pages as HTML, and nothing else.
+    pub fn html_of(&self, pages: std::ops::Range<usize>) -> String {
+        let count = pages.len();
+        content::html(&self.pages[pages], count, None)
+    }
+
     /// The page that a reader should open.
     fn alternate(&self) -> Cow<'_, str> {
         match (&self.pages[..], self.page, &self.url) {
@@ -232,7 +243,7 @@ fn authors<'a>(subject: &'a Subject<'a>) -> Vec<&'a str> {
 fn subtitle(subject: &Subject<'_>) -> String {
     let description = subject.about.description.clone();
     description.unwrap_or_else(|| {
-        let page = crate::text::readable_address(subject.page);
+        let page = crate::text::readable_address(&subject.page);
         format!("Changes to the pages of {page}")
     })
 }

@@ -57,7 +57,7 @@ impl WebError {
     fn detail(&self) -> String {
         match self {
             WebError::NoSuchAddress(path) => {
-                format!("there is nothing at {path}; /api/v1/openapi.json lists what there is")
+                format!("there is nothing at {path}")
             }
             WebError::NotFound(what) => format!("there is no such {what}"),
             WebError::Gone(what) => {

@@ -5,9 +5,11 @@
 //! ([`auth`]), so a handler without one is public, and a test walks all routes without a token.
 
 pub mod api;
+mod assets;
 pub mod auth;
 pub mod error;
 pub mod feeds;
+mod pages;
 pub mod paths;
 
 use std::net::{SocketAddr, TcpListener};
@@ -16,7 +18,7 @@ use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::http::header::{self, HeaderName};
-use actix_web::middleware::DefaultHeaders;
+use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::json;
 use url::Url;
@@ -27,6 +29,7 @@ use crate::store::Store;
 
 use self::error::WebError;
 use self::feeds::Feeds;
+use self::pages::PageError;
 use self::paths::Paths;
 
 /// Threads that answer. What they do is short: the store works on threads of its own.
@@ -66,6 +69,7 @@ pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server
     let service = web::Data::new(service);
     let app = move || {
         App::new()
+            .wrap(from_fn(pages::with_error_pages))
             .wrap(safe_headers(https))
             .app_data(service.clone())
             .configure(routes)
@@ -92,6 +96,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
         ))
         .service(web::scope("/api/v1").configure(api::routes))
         .configure(feeds::routes)
+        .configure(pages::routes)
+        .configure(assets::routes)
         .default_service(web::to(nothing_here));
 }
 
@@ -116,8 +122,12 @@ pub(crate) fn only(resource: actix_web::Resource, methods: &'static str) -> acti
     }))
 }
 
-async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, WebError> {
-    Err(WebError::NoSuchAddress(request.path().to_owned()))
+async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, actix_web::Error> {
+    let error = WebError::NoSuchAddress(request.path().to_owned());
+    match request.path().starts_with("/api/") {
+        true => Err(error.into()),
+        false => Err(PageError::from(error).into()),
+    }
 }
 
 /// Whether the service is well: `ok`, or what is not.

@@ -37,6 +37,21 @@ impl Paths {
         self.root.scheme() == "https"
     }
 
+    /// The style of our pages.
+    pub fn style(&self) -> String {
+        self.below(&["static", "style.css"])
+    }
+
+    /// The bell.
+    pub fn icon(&self) -> String {
+        self.below(&["static", "bell.svg"])
+    }
+
+    /// The description of the API.
+    pub fn openapi(&self) -> String {
+        self.below(&["api", "v1", "openapi.json"])
+    }
+
     /// The first page.
     pub fn home(&self) -> String {
         self.root.to_string()

@@ -162,7 +162,7 @@ impl Follower<'_> {
                 .map_err(|error| format!("the last check: {error}"))?;
             self.compare().await?;
         }
-        self.store().remove_site(self.site).await.unwrap();
+        self.store().remove_site(self.site, self.now).await.unwrap();
         Ok(())
     }
 
@@ -230,7 +230,7 @@ impl Follower<'_> {
                 self.compare().await?;
             }
             Step::RemoveSite => {
-                self.store().remove_site(self.site).await.unwrap();
+                self.store().remove_site(self.site, self.now).await.unwrap();
                 self.model.forget();
                 self.add_site().await;
             }

@@ -51,7 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "web",
         &[
-            "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
+            "text", "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
             "schedule", "feed",
         ],
     ),

@@ -9,6 +9,7 @@ mod crashing; // the real program, killed again and again
 mod den; // a small site with everything in its place
 mod disguise; // the same document in other XML
 mod fake_site; // a website on loopback, told what to serve
+mod feeds; // what feed readers get
 mod fetching; // requests: where they go, how politely, and what comes back
 mod following; // a followed site: every change is announced once
 mod histories; // any history of a site, against a model of what must be announced

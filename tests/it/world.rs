@@ -34,6 +34,8 @@ pub struct World {
     now: Arc<Mutex<DateTime<Utc>>>,
     fetch: FetchSettings,
     hosts_at_once: usize,
+    /// Where the service says it is, from its next start on.
+    pub public: String,
     running: Option<Running>,
     /// Tokens that may do anything their account may.
     pub alice: String,
@@ -59,6 +61,7 @@ impl World {
             now: Arc::new(Mutex::new(NOW.parse().unwrap())),
             fetch,
             hosts_at_once,
+            public: PUBLIC.to_owned(),
             running: None,
             alice: String::new(),
             bob: String::new(),
@@ -128,7 +131,7 @@ impl World {
             scheduler: scheduler.clone(),
             fetcher,
             feeds,
-            paths: Paths::new(PUBLIC.parse().unwrap()),
+            paths: Paths::new(self.public.parse().unwrap()),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();

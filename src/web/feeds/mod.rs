@@ -22,6 +22,7 @@ use crate::feed::Grain;
 use crate::site::SiteId;
 
 use self::answer::Prepared;
+pub use self::render::{collection_subject, find, site_subject};
 
 /// What a feed takes in memory besides its bytes, about.
 const OVERHEAD_BYTES: u64 = 400;

@@ -1,5 +1,6 @@
 //! From what is kept to a document.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::site::CollectionId;
 use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
 use crate::web::Data;
 use crate::web::error::WebError;
+use crate::web::pages::reached;
 use crate::web::paths::FeedPath;
 
 /// Items of the live document, and of an archive.
@@ -58,7 +60,7 @@ pub(super) async fn render(service: &Data, key: &Key) -> Result<Arc<Prepared>, W
 }
 
 /// The site of that name; or whether there was one.
-async fn find(service: &Data, slug: &str) -> Result<SiteRow, WebError> {
+pub async fn find(service: &Data, slug: &str) -> Result<SiteRow, WebError> {
     match service.store.site_by_slug(slug).await? {
         Some(id) => (service.store.site(id).await?).ok_or(WebError::NotFound("site")),
         None if service.store.is_removed(slug).await? => Err(WebError::Gone("site")),
@@ -93,11 +95,14 @@ fn compose(
     let parts: HashMap<CollectionId, (Subject<'_>, &CollectionRow)> = (site.collections.iter())
         .map(|collection| (collection.id, (collection_subject(collection), collection)))
         .collect();
-    let whole = site_subject(site);
-    let subject = match collection {
-        Some(place) => &parts[&site.collections[place].id].0,
-        None => &whole,
+    let mut subject = match collection {
+        Some(place) => collection_subject(&site.collections[place]),
+        None => site_subject(site),
     };
+    if key.grain == Grain::Pages {
+        // It tells the same in another way, so it is another feed.
+        subject.id += ":pages";
+    }
     let path = FeedPath {
         site: &site.slug,
         collection: key.collection.as_deref(),
@@ -156,7 +161,7 @@ fn compose(
         }
     }
     let document = Document {
-        subject,
+        subject: &subject,
         items: items.into_iter().map(|(_, item)| item).collect(),
         has_sources: collection.is_none(),
         none_at: site.added_at,
@@ -178,23 +183,25 @@ fn compose(
     )
 }
 
-fn collection_subject(collection: &CollectionRow) -> Subject<'_> {
+/// A collection as the subject of a feed.
+pub fn collection_subject(collection: &CollectionRow) -> Subject<'_> {
     Subject {
         id: collection.feed_id.clone(),
         title: &collection.title,
         about: &collection.about,
-        page: &collection.identity,
+        page: Cow::Borrowed(&collection.identity),
         described_by: collection.described_by.as_ref(),
         via: collection.capability_list.as_ref(),
     }
 }
 
-fn site_subject(site: &SiteRow) -> Subject<'_> {
+/// A site as the subject of a feed.
+pub fn site_subject(site: &SiteRow) -> Subject<'_> {
     Subject {
         id: site.feed_id.clone(),
         title: site.title.as_deref().unwrap_or(&site.slug),
         about: &site.about,
-        page: &site.url,
+        page: Cow::Owned(reached(&site.url, site.root.as_ref())),
         described_by: None,
         via: site.root.as_ref(),
     }

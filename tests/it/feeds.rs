@@ -1,0 +1,519 @@
+//! Feeds over HTTP, as readers meet them: valid, honest, and never rendered twice.
+
+use std::collections::BTreeSet;
+
+use atom_syndication::Feed;
+use chrono::{DateTime, TimeDelta};
+use serde_json::Value;
+use sitebell::site::SiteId;
+
+use crate::ask::{Answered, Ask};
+use crate::den::Den;
+use crate::world::World;
+
+const LIST: &str = "/changelist.xml";
+
+/// The path of an address of ours.
+fn path(url: &str) -> String {
+    let url: url::Url = url.parse().unwrap();
+    let query = url.query().map(|query| format!("?{query}"));
+    format!("{}{}", url.path(), query.unwrap_or_default())
+}
+
+struct Followed {
+    den: Den,
+    world: World,
+    site: SiteId,
+}
+
+impl Followed {
+    async fn new(changes: &[&str]) -> Followed {
+        let den = Den::new();
+        den.change_list(LIST, "from='2026-01-01'", changes);
+        let world = World::new().await;
+        let site = world.follow(&den.url("/")).await;
+        Followed { den, world, site }
+    }
+
+    /// The list has these changes from now on, and is read.
+    async fn change(&self, changes: &[&str]) {
+        self.den.change_list(LIST, "from='2026-01-01'", changes);
+        self.world.pass(TimeDelta::days(2));
+        self.world.scheduler().idle().await;
+    }
+
+    fn site(&self) -> Value {
+        self.world.get(&format!("/api/v1/sites/{}", self.site))
+    }
+
+    /// The feed of the site.
+    fn feed_path(&self) -> String {
+        path(self.site()["feed_url"].as_str().unwrap())
+    }
+
+    /// The feed of its only collection.
+    fn collection_path(&self) -> String {
+        path(self.site()["collections"][0]["feed_url"].as_str().unwrap())
+    }
+
+    fn answer(&self, path: &str) -> Answered {
+        self.world.ask(Ask::get(path))
+    }
+
+    fn feed(&self, path: &str) -> Feed {
+        valid(&self.answer(path))
+    }
+}
+
+/// Holds a feed against the rules of RFC 4287 and against what the W3C's validator warns of.
+fn valid(answer: &Answered) -> Feed {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/atom+xml; charset=utf-8")
+    );
+    let text = answer.text();
+    assert!(text.len() < 500_000);
+    let other = feed_rs::parser::parse(text.as_bytes()).expect("feed-rs reads it");
+    let feed: Feed = text.parse().expect("atom_syndication reads it");
+    assert_eq!(other.entries.len(), feed.entries.len());
+    assert!(!feed.title.as_str().is_empty());
+    assert!(!feed.authors.is_empty());
+    let rels = |rel: &str| feed.links.iter().filter(|link| link.rel == rel).count();
+    assert_eq!(rels("self"), 1);
+    assert!(rels("alternate") >= 1);
+    let mut ids = BTreeSet::from([feed.id.clone()]);
+    let mut times = BTreeSet::new();
+    for entry in &feed.entries {
+        assert!(entry.id.starts_with("tag:"), "{}", entry.id);
+        assert!(ids.insert(entry.id.clone()), "{} is there twice", entry.id);
+        assert!(
+            times.insert(entry.updated),
+            "two entries at {}",
+            entry.updated
+        );
+        assert!(!entry.title.as_str().is_empty());
+        let alternates = entry.links.iter().filter(|link| link.rel == "alternate");
+        assert_eq!(alternates.count(), 1);
+        assert!(entry.content.is_some());
+        let hrefs = entry.links.iter().map(|link| link.href.as_str());
+        for href in hrefs {
+            let parsed: url::Url = href.parse().unwrap();
+            assert!(
+                !parsed.path().contains(['[', ']', ' ', '<', '>', '"']),
+                "{href}"
+            );
+        }
+    }
+    if let Some(newest) = times.last() {
+        assert_eq!(feed.updated, *newest);
+    }
+    let forbidden =
+        |c: char| (c < ' ' && !"\t\n\r".contains(c)) || ('\u{7f}'..='\u{9f}').contains(&c);
+    assert!(!text.contains(forbidden));
+    feed
+}
+
+fn link<'a>(feed: &'a Feed, rel: &str) -> Option<&'a str> {
+    let link = feed.links.iter().find(|link| link.rel == rel);
+    link.map(|link| link.href.as_str())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collection_and_its_site_have_feeds_with_the_entries_of_every_check() {
+    let followed = Followed::new(&["created /a 2026-03-01", "updated /b 2026-03-02"]).await;
+    let feed = followed.feed(&followed.collection_path());
+    assert_eq!(feed.title.as_str(), "The Fox Den");
+    assert_eq!(
+        link(&feed, "alternate"),
+        Some(followed.den.url("/").as_str())
+    );
+    assert_eq!(
+        link(&feed, "describedby"),
+        Some(followed.den.url("/about.xml").as_str())
+    );
+    assert_eq!(
+        link(&feed, "via"),
+        Some(followed.den.url("/capabilitylist.xml").as_str())
+    );
+    let titles: Vec<_> = feed
+        .entries
+        .iter()
+        .map(|entry| entry.title.as_str())
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "One page updated in The Fox Den",
+            "One new page in The Fox Den"
+        ]
+    );
+    assert!(feed.entries.iter().all(|entry| entry.source.is_none()));
+    let whole = followed.feed(&followed.feed_path());
+    assert_ne!(whole.id, feed.id);
+    for entry in &whole.entries {
+        assert_eq!(entry.source.as_ref().unwrap().id, feed.id);
+    }
+
+    followed
+        .change(&[
+            "created /a 2026-03-01",
+            "updated /b 2026-03-02",
+            "deleted /a 2026-03-09",
+        ])
+        .await;
+    let after = followed.feed(&followed.collection_path());
+    assert_eq!(
+        after.entries[1..],
+        feed.entries[..],
+        "what was said stays said"
+    );
+    assert_eq!(
+        after.entries[0].title.as_str(),
+        "One page deleted in The Fox Den"
+    );
+    assert_eq!(after.entries[0].categories[0].term, "deleted");
+    let pages = after.entries[0]
+        .links
+        .iter()
+        .filter(|link| link.rel == "related");
+    assert_eq!(pages.count(), 0, "there is nothing to link to");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_data_gives_the_same_bytes_after_a_restart_and_another_public_address() {
+    let mut followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    let before = followed.answer(&path);
+    assert_eq!(followed.answer(&path).body, before.body);
+    followed.world.restart().await;
+    let after = followed.answer(&path);
+    assert_eq!(after.body, before.body);
+    assert_eq!(after.header("etag"), before.header("etag"));
+    followed.world.public = "http://other.example/at/".to_owned();
+    followed.world.restart().await;
+    let moved = followed.feed(&path);
+    let feed = valid(&before);
+    assert_eq!(moved.id, feed.id);
+    assert_eq!(moved.updated, feed.updated);
+    let ids = |feed: &Feed| -> Vec<String> { feed.entries.iter().map(|e| e.id.clone()).collect() };
+    assert_eq!(ids(&moved), ids(&feed));
+    assert!(
+        link(&moved, "self")
+            .unwrap()
+            .starts_with("http://other.example/at/sites/")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feed_can_have_an_item_for_each_page_with_ids_of_its_own() {
+    let changes = ["created /a 2026-03-01", "updated /b 2026-03-01T08:00:00Z"];
+    let followed = Followed::new(&changes).await;
+    let by_check = followed.feed(&followed.collection_path());
+    let path = format!("{}?entries=pages", followed.collection_path());
+    let by_page = followed.feed(&path);
+    assert_ne!(by_page.id, by_check.id);
+    assert_eq!(by_check.entries.len(), 1);
+    assert_eq!(by_page.entries.len(), 2);
+    let first = &by_page.entries[1];
+    assert_eq!(first.links[0].href, followed.den.url("/a").as_str());
+    let all =
+        |feed: &Feed| -> BTreeSet<String> { feed.entries.iter().map(|e| e.id.clone()).collect() };
+    assert!(all(&by_page).is_disjoint(&all(&by_check)));
+    let more = [&changes[..], &["deleted /b 2026-03-09"]].concat();
+    followed.change(&more).await;
+    let after = followed.feed(&path);
+    assert_eq!(after.entries[1..], by_page.entries[..]);
+    let gone = &after.entries[0];
+    assert!(gone.title.as_str().contains("deleted"));
+    assert!(gone.links[0].href.contains("/entries/"), "not to the page");
+    followed
+        .answer(&format!("{}?entries=words", followed.collection_path()))
+        .refusal(400);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_was_away_for_months_walks_the_archives_and_misses_nothing() {
+    let all: Vec<String> = (0..130)
+        .map(|n| format!("updated /page-{n} 2026-03-01"))
+        .collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let followed = Followed::new(&all[..1]).await;
+    for count in 2..=all.len() {
+        followed.change(&all[..count]).await;
+    }
+    let live = followed.feed(&followed.collection_path());
+    assert_eq!(live.entries.len(), 50);
+    let mut ids: BTreeSet<String> = live.entries.iter().map(|entry| entry.id.clone()).collect();
+    let mut next = link(&live, "prev-archive").map(path);
+    let mut archives = Vec::new();
+    while let Some(path) = next {
+        let archive = followed.feed(&path);
+        assert_eq!(archive.entries.len(), 50);
+        assert_eq!(archive.id, live.id);
+        assert!(followed.answer(&path).text().contains("<fh:archive"));
+        let current = link(&archive, "current").unwrap();
+        assert_eq!(self::path(current), followed.collection_path());
+        ids.extend(archive.entries.iter().map(|entry| entry.id.clone()));
+        next = link(&archive, "prev-archive").map(self::path);
+        archives.push((path, followed.answer(&self::path(current)).status));
+    }
+    assert_eq!(ids.len(), all.len());
+    assert_eq!(archives.len(), 2);
+    let (oldest, _) = archives.last().unwrap();
+    let before = followed.answer(oldest);
+    let more = [&all[..], &["created /new 2026-03-09"]].concat();
+    followed.change(&more).await;
+    assert_eq!(
+        followed.answer(oldest).body,
+        before.body,
+        "an archive never changes"
+    );
+    let beyond = oldest.replace("/0.atom", "/2.atom");
+    followed.answer(&beyond).refusal(404);
+
+    let mut pages = BTreeSet::new();
+    let mut next = Some(format!("{}?entries=pages", followed.collection_path()));
+    while let Some(path) = next {
+        let feed = followed.feed(&path);
+        for entry in &feed.entries {
+            assert!(pages.insert(entry.id.clone()), "{} comes twice", entry.id);
+        }
+        next = link(&feed, "next").map(self::path);
+    }
+    assert_eq!(pages.len(), more.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_huge_entry_is_cut_short_in_the_feed_and_whole_on_its_page() {
+    let changes: Vec<String> = (0..6_000)
+        .map(|n| {
+            format!("created /a-rather-long-name-for-a-page-that-has-the-number-{n} 2026-03-01")
+        })
+        .collect();
+    let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+    let followed = Followed::new(&changes).await;
+    let feed = followed.feed(&followed.collection_path());
+    assert_eq!(feed.entries.len(), 1);
+    assert!(feed.entries[0].title.as_str().starts_with("6000 new pages"));
+    let content = feed.entries[0].content.as_ref().unwrap();
+    assert!(content.value.as_ref().unwrap().contains("more: <a href="));
+    let mut next = Some(path(&feed.entries[0].links[0].href));
+    let mut seen = 0;
+    while let Some(path) = next {
+        let page = followed.answer(&path);
+        assert_eq!(page.status, 200);
+        seen += page.text().matches("<li>").count();
+        let more = page
+            .text()
+            .split("<a href=\"")
+            .find(|part| part.contains("rel=\"next\""));
+        next = more.map(|part| self::path(part.split('"').next().unwrap()));
+    }
+    assert_eq!(seen, changes.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_reader_has_already_is_not_sent_again() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    let ask = |headers: &[(&str, &str)]| {
+        let ask = headers.iter().fold(Ask::get(&path), |ask, (name, value)| {
+            ask.header(name, value)
+        });
+        followed.world.ask(ask)
+    };
+    let whole = ask(&[]);
+    let tag = whole.header("etag").unwrap().to_owned();
+    let date = whole.header("last-modified").unwrap().to_owned();
+    assert!(tag.starts_with('"'), "strong");
+    assert_eq!(whole.header("vary"), Some("Accept-Encoding"));
+    assert_eq!(whole.header("set-cookie"), None);
+    let cache = whole.header("cache-control").unwrap();
+    let age = cache
+        .strip_prefix("public, max-age=")
+        .unwrap()
+        .parse::<u64>()
+        .unwrap();
+    assert!((86_000..=86_400).contains(&age), "about a day: {age}");
+
+    let weak = format!("W/{tag}");
+    let among = format!("\"other\", {weak}");
+    for known in [&tag, &weak, &among, "*"] {
+        let answer = ask(&[("If-None-Match", known)]);
+        assert_eq!(answer.status, 304, "{known}");
+        assert!(answer.body.is_empty());
+        for name in ["etag", "cache-control", "vary", "last-modified"] {
+            assert!(answer.header(name).is_some(), "{name}");
+        }
+        assert_eq!(answer.header("content-type"), None);
+    }
+    assert_eq!(ask(&[("If-Modified-Since", &date)]).status, 304);
+    assert_eq!(
+        ask(&[("If-Modified-Since", "Mon, 01 Jan 2001 00:00:00 GMT")]).status,
+        200
+    );
+    assert_eq!(ask(&[("If-Modified-Since", "soon")]).status, 200);
+    let both = [
+        ("If-None-Match", "\"other\""),
+        ("If-Modified-Since", &*date),
+    ];
+    assert_eq!(ask(&both).status, 200, "the tag is the better witness");
+
+    let head = followed.world.ask(Ask::new("HEAD", &path));
+    assert_eq!(head.status, 200);
+    assert!(head.body.is_empty());
+    assert_eq!(head.header("etag"), Some(tag.as_str()));
+    assert_eq!(
+        head.header("content-length"),
+        Some(whole.body.len().to_string().as_str())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_coding_holds_the_same_feed_and_has_a_tag_of_its_own() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    let plain = followed.answer(&path);
+    let mut tags = BTreeSet::from([plain.header("etag").unwrap().to_owned()]);
+    for (accepted, coding) in [
+        ("gzip", Some("gzip")),
+        ("br", Some("br")),
+        ("gzip, deflate, br", Some("br")),
+        ("br;q=0, gzip", Some("gzip")),
+        ("identity", None),
+        ("zstd", None),
+    ] {
+        let answer = followed
+            .world
+            .ask(Ask::get(&path).header("Accept-Encoding", accepted));
+        assert_eq!(answer.header("content-encoding"), coding, "{accepted}");
+        let body = match coding {
+            Some("gzip") => {
+                let mut body = Vec::new();
+                let mut gzip = flate2::read::GzDecoder::new(&answer.body[..]);
+                std::io::Read::read_to_end(&mut gzip, &mut body).unwrap();
+                body
+            }
+            Some(_) => {
+                let mut body = Vec::new();
+                brotli::BrotliDecompress(&mut &answer.body[..], &mut body).unwrap();
+                body
+            }
+            None => answer.body.clone(),
+        };
+        assert_eq!(body, plain.body);
+        tags.insert(answer.header("etag").unwrap().to_owned());
+    }
+    assert_eq!(tags.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_entries_are_there_as_json_feed() {
+    let followed = Followed::new(&["created /a 2026-03-01", "deleted /b 2026-03-02"]).await;
+    let atom = followed.feed(&followed.feed_path());
+    let answer = followed.answer(&followed.feed_path().replace(".atom", ".json"));
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/feed+json; charset=utf-8")
+    );
+    let feed = answer.json(200);
+    assert_eq!(feed["version"], "https://jsonfeed.org/version/1.1");
+    assert_eq!(feed["title"], atom.title.as_str());
+    let items = feed["items"].as_array().unwrap();
+    for (item, entry) in items.iter().zip(&atom.entries) {
+        assert_eq!(item["id"], entry.id.as_str());
+        assert_eq!(item["title"], entry.title.as_str());
+        assert_eq!(item["url"], entry.links[0].href.as_str());
+        let at: DateTime<chrono::FixedOffset> =
+            item["date_published"].as_str().unwrap().parse().unwrap();
+        assert_eq!(at, entry.updated);
+    }
+    assert_eq!(items.len(), atom.entries.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_site_writes_cannot_break_a_feed_or_a_page() {
+    let den = Den::new();
+    let title = "&lt;script&gt;alert(1)&lt;/script&gt; &#x202E;fox \u{5e9}\u{5dc}\u{5d5}\u{5dd}";
+    den.about("/about.xml", "/", title);
+    let nasty = "{den}/x?a=1&amp;b=&lt;i&gt;[1]&quot;'";
+    den.xml(
+        LIST,
+        &crate::den::urlset(&format!(
+            "<rs:ln rel='up' href='{{den}}/capabilitylist.xml'/><rs:md capability='changelist' from='2026-01-01'/>
+             <url><loc>{nasty}</loc><rs:md change='updated' datetime='2026-03-01'/></url>"
+        )),
+    );
+    let world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let followed = Followed { den, world, site };
+    let feed = followed.feed(&followed.feed_path());
+    assert!(!feed.title.as_str().contains('\u{202e}'));
+    let content = feed.entries[0]
+        .content
+        .as_ref()
+        .unwrap()
+        .value
+        .as_ref()
+        .unwrap();
+    assert!(!content.contains("<script") && !content.contains("<i>"));
+    let page = path(followed.site()["page_url"].as_str().unwrap());
+    for path in [page, path(&feed.entries[0].links[0].href)] {
+        let page = followed.answer(&path);
+        assert_eq!(page.status, 200);
+        assert!(!page.text().contains("<script") && !page.text().contains("<i>"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_never_was_is_404_what_was_removed_is_410_and_a_missing_slash_is_301() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let site = followed.site();
+    let page = path(site["page_url"].as_str().unwrap());
+    let collection = path(site["collections"][0]["page_url"].as_str().unwrap());
+    for path in [&page, &collection] {
+        let found = followed.answer(path);
+        assert_eq!(found.status, 200);
+        assert!(
+            found.text().contains("application/atom+xml"),
+            "autodiscovery"
+        );
+        let bare = followed.answer(path.trim_end_matches('/'));
+        assert_eq!(bare.status, 301);
+        assert_eq!(self::path(bare.header("location").unwrap()), *path);
+    }
+    for path in [
+        "/sites/nobody/feed.atom",
+        "/sites/nobody/",
+        "/sites/nobody",
+        "/nowhere",
+    ] {
+        assert_eq!(followed.answer(path).status, 404, "{path}");
+    }
+    let none = followed.answer(&format!("{page}nothing/feed.atom"));
+    assert_eq!(none.status, 404);
+    let feed = followed.feed_path();
+    followed.feed(&feed);
+    let remove = Ask::new("DELETE", &format!("/api/v1/sites/{}", followed.site));
+    let removed = followed.world.ask(remove.token(&followed.world.alice));
+    assert_eq!(removed.status, 204);
+    for path in [&feed, &page, &collection] {
+        assert_eq!(followed.answer(path).status, 410, "{path}");
+    }
+    let again = followed.world.follow(&followed.den.url("/")).await;
+    let again = followed.world.get(&format!("/api/v1/sites/{again}"));
+    assert_ne!(
+        again["feed_url"], site["feed_url"],
+        "an address means one thing for ever"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_with_no_changes_yet_has_a_valid_feed() {
+    let followed = Followed::new(&[]).await;
+    let feed = followed.feed(&followed.feed_path());
+    assert!(feed.entries.is_empty());
+    let page = followed.answer(&path(followed.site()["page_url"].as_str().unwrap()));
+    assert!(page.text().contains("None were found yet"));
+}
