@@ -83,7 +83,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("argon2", &["secret.rs"]),
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
-    ("sha2", &["secret.rs"]),
+    ("sha2", &["secret.rs", "web/feeds/"]),
     ("rpassword", &["cli/"]),
 ];
 

@@ -8,7 +8,7 @@ use actix_web::http::header::Header as _;
 use actix_web::http::header::{self, AcceptEncoding, Encoding, HeaderMap, HeaderValue, HttpDate};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound, Utc};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -109,7 +109,8 @@ enum Coding {
 pub fn answer(feed: &Prepared, request: &HttpRequest, fresh_for: i64) -> HttpResponse {
     let coding = wanted(request);
     let tag = feed.etag(coding);
-    let modified = HttpDate::from(SystemTime::from(feed.updated_at));
+    // To the second, because that is all that comes back.
+    let modified = HttpDate::from(SystemTime::from(feed.updated_at.trunc_subsecs(0)));
     let is_known = is_known(request.headers(), feed, modified);
     let mut response = HttpResponse::build(match is_known {
         true => StatusCode::NOT_MODIFIED,
