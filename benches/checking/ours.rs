@@ -52,6 +52,7 @@ impl Ours {
             Arc::new(move || beginning() + TimeDelta::seconds(forward.load(Ordering::Relaxed)))
         };
         let work = Work {
+            listener: Arc::new(|_, _, _| {}),
             store: store.clone(),
             fetcher,
             settings: CheckSettings::default(),

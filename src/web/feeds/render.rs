@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use super::answer::Prepared;
 use super::{Form, Key, Part};
 use crate::feed::{self, Document, Grain, Item, Links, Subject};
-use crate::site::CollectionId;
+use crate::site::{CollectionId, SiteId};
 use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
 use crate::web::Data;
 use crate::web::error::WebError;
@@ -22,9 +22,11 @@ const ITEMS: i64 = 50;
 
 /// Renders and compresses a document.
 pub(super) async fn render(service: &Data, key: &Key) -> Result<Arc<Prepared>, WebError> {
-    let site = find(service, &key.site).await?;
-    // Asked for before the entries are: what comes in between makes it outdated, and not the other way round.
-    let generation = service.feeds.now(site.id).generation;
+    let id = find_id(service, &key.site).await?;
+    // Asked for before anything that is shown: what comes in between makes it outdated, and not the other way round.
+    let generation = service.feeds.now(id).generation;
+    let site = service.store.site(id).await?;
+    let site = site.ok_or(WebError::NotFound("site"))?;
     let collection = match &key.collection {
         Some(slug) => {
             let found = (site.collections.iter()).position(|collection| collection.slug == *slug);
@@ -59,10 +61,17 @@ pub(super) async fn render(service: &Data, key: &Key) -> Result<Arc<Prepared>, W
     }
 }
 
-/// The site of that name; or whether there was one.
+/// The site of that name.
 pub async fn find(service: &Data, slug: &str) -> Result<SiteRow, WebError> {
+    let id = find_id(service, slug).await?;
+    let site = service.store.site(id).await?;
+    site.ok_or(WebError::NotFound("site"))
+}
+
+/// The number of the site of that name; or whether there was one.
+async fn find_id(service: &Data, slug: &str) -> Result<SiteId, WebError> {
     match service.store.site_by_slug(slug).await? {
-        Some(id) => (service.store.site(id).await?).ok_or(WebError::NotFound("site")),
+        Some(id) => Ok(id),
         None if service.store.is_removed(slug).await? => Err(WebError::Gone("site")),
         None => Err(WebError::NotFound("site")),
     }
