@@ -39,6 +39,7 @@ const RECOVERY_CHARS: usize = 28;
 const GROUP_CHARS: usize = 4;
 /// How a token says what it is, to people and to programs that look for secrets in the wrong place.
 const TOKEN_PREFIX: &str = "sbt_";
+const FEED_KEY_PREFIX: &str = "sbf_";
 /// 160 bits.
 const TOKEN_CHARS: usize = 32;
 
@@ -250,36 +251,48 @@ impl fmt::Debug for RecoveryCode {
     }
 }
 
-/// What a program shows to act for an account: shown once, and kept as a hash.
-pub struct Token(String);
+macro_rules! random_secrets {
+    ($($(#[doc = $doc:literal])+ $name:ident: $prefix:ident;)+) => {$(
+        $(#[doc = $doc])+
+        pub struct $name(String);
 
-impl Token {
-    /// A new one.
-    pub fn make() -> Result<Token, SecretError> {
-        Ok(Token(TOKEN_PREFIX.to_owned() + &random_text(TOKEN_CHARS)?))
-    }
+        impl $name {
+            /// A new one.
+            pub fn make() -> Result<$name, SecretError> {
+                Ok($name($prefix.to_owned() + &random_text(TOKEN_CHARS)?))
+            }
 
-    /// What a program showed, if it can be a token at all.
-    pub fn parse(text: &str) -> Option<Token> {
-        let random = text.strip_prefix(TOKEN_PREFIX)?;
-        is_random_text(random, TOKEN_CHARS).then(|| Token(text.to_owned()))
-    }
+            /// What somebody showed, if it can be one at all.
+            pub fn parse(text: &str) -> Option<$name> {
+                let random = text.strip_prefix($prefix)?;
+                is_random_text(random, TOKEN_CHARS).then(|| $name(text.to_owned()))
+            }
 
-    /// The token itself.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
+            /// The secret itself.
+            pub fn reveal(&self) -> &str {
+                &self.0
+            }
 
-    /// What is kept of it.
-    pub fn hash(&self) -> [u8; 32] {
-        sha256(&self.0)
-    }
+            /// What is kept of it.
+            pub fn hash(&self) -> [u8; 32] {
+                sha256(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(…)"))
+            }
+        }
+    )+};
 }
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
+random_secrets! {
+    /// What a program shows to act for an account: shown once, and kept as a hash.
+    Token: TOKEN_PREFIX;
+    /// What opens the private feed of an account, and nothing else: a part of its address, because feed readers can
+    /// show nothing else. Shown once, and kept as a hash.
+    FeedKey: FEED_KEY_PREFIX;
 }
 
 fn sha256(text: &str) -> [u8; 32] {

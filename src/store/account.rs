@@ -230,7 +230,7 @@ fn first_account(
     rows.next()?.map(account_from_row).transpose()
 }
 
-fn account_from_row(row: &Row<'_>) -> Result<Account, StoreError> {
+pub(super) fn account_from_row(row: &Row<'_>) -> Result<Account, StoreError> {
     Ok(Account {
         id: AccountId(row.get("id")?),
         name: row.get("name")?,

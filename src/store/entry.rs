@@ -114,12 +114,17 @@ impl Store {
         collection: CollectionId,
         n: i64,
     ) -> Result<Option<EntryRow>, StoreError> {
-        self.read(move |db| {
-            let sql = select("e.collection = ?1 AND e.first_n = ?2");
-            Ok(rows(db, &sql, (collection.0, n))?.pop())
-        })
-        .await
+        self.read(move |db| one(db, collection.0, n)).await
     }
+}
+
+pub(super) fn one(
+    db: &Connection,
+    collection: i64,
+    n: i64,
+) -> Result<Option<EntryRow>, StoreError> {
+    let sql = select("e.collection = ?1 AND e.first_n = ?2");
+    Ok(rows(db, &sql, (collection, n))?.pop())
 }
 
 fn select(condition: &str) -> String {

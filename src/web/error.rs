@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::account::Scope;
 use crate::schedule::AskError;
+use crate::secret::SecretError;
 use crate::store::StoreError;
 
 /// Why a request is not answered as hoped.
@@ -49,6 +50,8 @@ pub enum WebError {
     Stopping,
     /// We failed.
     Internal(StoreError),
+    /// No secret could be made.
+    Secret(SecretError),
     /// We failed at something that cannot fail.
     Compression(std::io::Error),
 }
@@ -78,7 +81,7 @@ impl WebError {
                 format!("{method} is not possible here; use {methods}")
             }
             WebError::Stopping => "the service is stopping; ask again when it is back".to_owned(),
-            WebError::Internal(_) | WebError::Compression(_) => {
+            WebError::Internal(_) | WebError::Compression(_) | WebError::Secret(_) => {
                 "something went wrong on our side; it was noted, and trying again later may help"
                     .to_owned()
             }
@@ -108,7 +111,9 @@ impl ResponseError for WebError {
             WebError::Conflict(_) => StatusCode::CONFLICT,
             WebError::TooSoon(..) => StatusCode::TOO_MANY_REQUESTS,
             WebError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-            WebError::Internal(_) | WebError::Compression(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            WebError::Internal(_) | WebError::Compression(_) | WebError::Secret(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
         }
     }
 
@@ -118,6 +123,9 @@ impl ResponseError for WebError {
         }
         if let WebError::Compression(error) = self {
             tracing::error!(%error, "a feed could not be compressed");
+        }
+        if let WebError::Secret(error) = self {
+            tracing::error!(%error, "no secret could be made");
         }
         let status = self.status_code();
         let mut response = HttpResponse::build(status);

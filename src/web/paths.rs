@@ -98,6 +98,35 @@ impl Paths {
         url
     }
 
+    /// The timeline of an account.
+    pub fn account_home(&self) -> Url {
+        let mut url = self.root.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().push("home");
+        }
+        url
+    }
+
+    /// The private feed of an account.
+    pub fn account_feed(
+        &self,
+        extension: &str,
+        key: &str,
+        by_page: bool,
+        after: Option<&str>,
+    ) -> String {
+        let url = self.below(&["home", &format!("feed.{extension}")]);
+        let by_page = if by_page { "&entries=pages" } else { "" };
+        let after = after.map(|place| format!("&after={place}"));
+        format!("{url}?key={key}{by_page}{}", after.unwrap_or_default())
+    }
+
+    /// Our own host, as far as the operator says.
+    pub fn host(&self) -> String {
+        let host = self.root.host_str().unwrap_or("localhost");
+        host.trim_matches(['[', ']']).replace(':', "-")
+    }
+
     /// The page of an entry.
     pub fn entry(&self, site: &str, collection: &str, n: i64) -> String {
         self.below(&["sites", site, collection, "entries", &n.to_string()])

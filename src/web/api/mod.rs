@@ -57,6 +57,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
             "GET, HEAD, POST",
         ))
         .service(only(
+            web::resource("/feed-key").route(web::post().to(subscriptions::renew_feed_key)),
+            "POST",
+        ))
+        .service(only(
             web::resource("/subscriptions/{subscription}")
                 .route(get_or_head(subscriptions::show))
                 .route(web::delete().to(subscriptions::remove)),
@@ -72,7 +76,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
     paths(
         sites::list, sites::add, sites::show, sites::change, sites::remove, sites::check_now, sites::checks,
         sites::check, sites::changes, subscriptions::list, subscriptions::add, subscriptions::show,
-        subscriptions::remove
+        subscriptions::remove, subscriptions::renew_feed_key
     ),
     components(schemas(shapes::ProblemDetails)),
     modifiers(&Bearer)

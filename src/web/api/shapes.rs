@@ -231,6 +231,14 @@ pub struct SubscriptionShape {
     pub collection: Option<String>,
 }
 
+/// A private feed over everything that an account follows.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PrivateFeed {
+    /// Its address. Whoever knows it can read the feed, and nothing else.
+    #[schema(format = Uri)]
+    pub feed_url: String,
+}
+
 /// Everything that an account follows.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Subscriptions {

@@ -15,6 +15,7 @@ use crate::store::SiteRow;
 use crate::web::Data;
 use crate::web::auth::{Admin, Caller, Reader, Writer};
 use crate::web::error::WebError;
+use crate::web::feeds::Source;
 
 const USUAL_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1_000;
@@ -139,7 +140,7 @@ pub async fn remove(service: Data, _admin: Admin, id: web::Path<i64>) -> Answer 
         .await?
     {
         true => {
-            service.feeds.removed(SiteId(*id));
+            service.feeds.changed(Source::Site(SiteId(*id)));
             Ok(HttpResponse::NoContent().finish())
         }
         false => Err(WebError::NotFound("site")),

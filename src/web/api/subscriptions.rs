@@ -5,13 +5,17 @@ use actix_web::{HttpResponse, web};
 use url::Url;
 
 use super::input::Json;
-use super::shapes::{NewSubscription, ProblemDetails, SubscriptionShape, Subscriptions};
+use super::shapes::{
+    NewSubscription, PrivateFeed, ProblemDetails, SubscriptionShape, Subscriptions,
+};
 use super::sites::find;
 use crate::account::{Subscription, SubscriptionId};
+use crate::secret::FeedKey;
 use crate::site::SiteId;
 use crate::web::Data;
 use crate::web::auth::{Caller, Reader, Writer};
 use crate::web::error::WebError;
+use crate::web::feeds::Source;
 
 type Answer = Result<HttpResponse, WebError>;
 
@@ -51,6 +55,7 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
     let id = (service.store)
         .subscribe(account, site.id, collection, now)
         .await?;
+    service.feeds.changed(Source::Account(account));
     let mut response = match before.iter().any(|subscription| subscription.id == id) {
         true => HttpResponse::Ok(),
         false => HttpResponse::Created(),
@@ -63,6 +68,26 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
     Ok(response
         .insert_header((header::LOCATION, service.paths.api_subscription(id.0)))
         .json(SubscriptionShape::new(subscription, Some(&site))))
+}
+
+/// Gives the account's private feed a new address; the one from before is dead.
+#[utoipa::path(post, path = "/feed-key", operation_id = "renew_feed_key", tag = "subscriptions",
+    security(("token" = [])), responses(
+    (status = 201, description = "The address, which is shown only now", body = PrivateFeed),
+    (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
+))]
+pub async fn renew_feed_key(service: Data, writer: Writer) -> Answer {
+    let account = writer.0.account.id;
+    let key = FeedKey::make().map_err(WebError::Secret)?;
+    let now = (service.clock)();
+    (service.store)
+        .renew_feed_key(account, &key.hash(), now)
+        .await?;
+    service.feeds.renewed(account);
+    let feed_url = (service.paths).account_feed("atom", key.reveal(), false, None);
+    Ok(HttpResponse::Created()
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .json(PrivateFeed { feed_url }))
 }
 
 /// A subscription of the account.
@@ -88,7 +113,10 @@ pub async fn remove(service: Data, writer: Writer, id: web::Path<i64>) -> Answer
         .unsubscribe(account, SubscriptionId(*id))
         .await?
     {
-        true => Ok(HttpResponse::NoContent().finish()),
+        true => {
+            service.feeds.changed(Source::Account(account));
+            Ok(HttpResponse::NoContent().finish())
+        }
         false => Err(WebError::NotFound("subscription")),
     }
 }

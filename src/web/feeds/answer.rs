@@ -14,8 +14,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
-use super::Form;
-use crate::site::SiteId;
+use super::{Form, Source};
 
 /// Nobody should wait longer to ask again, and nobody needs to ask more often.
 const LONGEST_FRESH_SECS: i64 = 24 * 60 * 60;
@@ -27,8 +26,8 @@ const BROTLI_WINDOW: i32 = 18;
 
 /// A document that is ready to be sent. Kept compressed: nearly every reader wants it so.
 pub struct Prepared {
-    pub site: SiteId,
-    pub generation: u64,
+    /// What it was made of, and which generation of that.
+    pub made_of: Vec<(Source, u64)>,
     pub next_check_at: Option<DateTime<Utc>>,
     form: Form,
     updated_at: DateTime<Utc>,
@@ -40,8 +39,7 @@ pub struct Prepared {
 impl Prepared {
     /// Compresses a document.
     pub fn new(
-        site: SiteId,
-        generation: u64,
+        made_of: Vec<(Source, u64)>,
         next_check_at: Option<DateTime<Utc>>,
         form: Form,
         updated_at: DateTime<Utc>,
@@ -59,8 +57,7 @@ impl Prepared {
         };
         brotli::BrotliCompress(&mut text.as_bytes(), &mut brotli, &params)?;
         Ok(Prepared {
-            site,
-            generation,
+            made_of,
             next_check_at,
             form,
             updated_at,
@@ -105,8 +102,16 @@ enum Coding {
     Brotli,
 }
 
+/// Who may keep an answer.
+pub enum For {
+    /// Every cache on the way.
+    Everybody,
+    /// Nobody but the one who asked.
+    One,
+}
+
 /// The answer to a request for a document that is fresh for so many seconds.
-pub fn answer(feed: &Prepared, request: &HttpRequest, fresh_for: i64) -> HttpResponse {
+pub fn answer(feed: &Prepared, request: &HttpRequest, whom: For, fresh_for: i64) -> HttpResponse {
     let coding = wanted(request);
     let tag = feed.etag(coding);
     // To the second, because that is all that comes back.
@@ -117,12 +122,16 @@ pub fn answer(feed: &Prepared, request: &HttpRequest, fresh_for: i64) -> HttpRes
         false => StatusCode::OK,
     });
     let fresh_for = fresh_for.clamp(SHORTEST_FRESH_SECS, LONGEST_FRESH_SECS);
+    let whom = match whom {
+        For::Everybody => "public",
+        For::One => "private",
+    };
     response
         .insert_header((header::ETAG, tag))
         .insert_header(header::LastModified(modified))
         .insert_header((
             header::CACHE_CONTROL,
-            format!("public, max-age={fresh_for}"),
+            format!("{whom}, max-age={fresh_for}"),
         ))
         .insert_header((header::VARY, "Accept-Encoding"));
     if is_known {

@@ -5,6 +5,7 @@
 //! bounded; what is asked for least goes first, and is rendered again if somebody asks.
 
 mod answer;
+mod private;
 mod render;
 
 use std::collections::HashMap;
@@ -18,8 +19,10 @@ use serde::Deserialize;
 
 use super::error::WebError;
 use super::{Data, get_or_head, only};
+use crate::account::AccountId;
 use crate::feed::Grain;
 use crate::site::SiteId;
+use crate::store::FollowedPlace;
 
 use self::answer::Prepared;
 pub use self::render::{collection_subject, find, site_subject};
@@ -32,10 +35,20 @@ const USUAL_BYTES: u64 = 8_000;
 /// Every feed that somebody asked for lately.
 pub struct Feeds {
     prepared: Cache<Key, Arc<Prepared>, Bytes>,
-    sites: Mutex<HashMap<SiteId, Now>>,
+    sources: Mutex<HashMap<Source, Now>>,
+    keys: private::Keys,
 }
 
-/// What the scheduler said last about a site.
+/// What feeds are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// What was found on a site.
+    Site(SiteId),
+    /// What an account follows.
+    Account(AccountId),
+}
+
+/// What is known of a source.
 #[derive(Debug, Clone, Copy, Default)]
 struct Now {
     /// Rises whenever something visible has changed.
@@ -46,11 +59,22 @@ struct Now {
 /// Which document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
-    site: String,
-    collection: Option<String>,
+    whose: Whose,
     form: Form,
     grain: Grain,
     part: Part,
+}
+
+/// Whose feed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Whose {
+    /// A site's, or a collection's of it, by their names.
+    Site {
+        site: String,
+        collection: Option<String>,
+    },
+    /// An account's own, and the key that opened it, which is part of its address.
+    Account { account: AccountId, key: String },
 }
 
 /// In which format.
@@ -69,6 +93,8 @@ enum Part {
     Archive(i64),
     /// What lies before the change of this number.
     Before(i64),
+    /// What comes after a place in a private feed.
+    After(FollowedPlace),
 }
 
 #[derive(Clone)]
@@ -86,48 +112,69 @@ impl Feeds {
         let items = usize::try_from(max_bytes / USUAL_BYTES).unwrap_or(usize::MAX);
         Feeds {
             prepared: Cache::with_weighter(items.max(16), max_bytes, Bytes),
-            sites: Mutex::default(),
+            sources: Mutex::default(),
+            keys: private::Keys::default(),
         }
     }
 
     /// A check has ended: whether it changed anything that feeds show, and when the next one is due.
     pub fn checked(&self, site: SiteId, is_visible: bool, next_check_at: DateTime<Utc>) {
-        let mut sites = self.sites();
-        let now = sites.entry(site).or_default();
+        let mut sources = self.sources();
+        let now = sources.entry(Source::Site(site)).or_default();
         now.generation += u64::from(is_visible);
         now.next_check_at = Some(next_check_at);
     }
 
-    /// A site was removed.
-    pub fn removed(&self, site: SiteId) {
-        self.sites().entry(site).or_default().generation += 1;
+    /// A site was removed, or an account follows something else than before.
+    pub fn changed(&self, source: Source) {
+        self.sources().entry(source).or_default().generation += 1;
     }
 
-    fn now(&self, site: SiteId) -> Now {
-        self.sites().get(&site).copied().unwrap_or_default()
+    fn now(&self, source: Source) -> Now {
+        self.sources().get(&source).copied().unwrap_or_default()
     }
 
-    fn sites(&self) -> MutexGuard<'_, HashMap<SiteId, Now>> {
+    fn sources(&self) -> MutexGuard<'_, HashMap<Source, Now>> {
         // Numbers that are only ever counted up: there is nothing to be left halfway.
-        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The key of an account's private feed was renewed.
+    pub fn renewed(&self, account: AccountId) {
+        self.keys.forget(account);
+    }
+
+    fn is_current(&self, feed: &Prepared) -> bool {
+        let sources = self.sources();
+        let generation = |source| sources.get(source).copied().unwrap_or_default().generation;
+        (feed.made_of.iter()).all(|(source, made)| generation(source) == *made)
     }
 
     /// The document, as it is now.
     async fn get(&self, service: &Data, key: Key) -> Result<Arc<Prepared>, WebError> {
-        let is_current = |feed: &Prepared| self.now(feed.site).generation == feed.generation;
         if let Some(feed) = self.prepared.get(&key) {
-            if is_current(&feed) {
+            if self.is_current(&feed) {
                 return Ok(feed);
             }
-            self.prepared.remove_if(&key, |feed| !is_current(feed));
+            self.prepared.remove_if(&key, |feed| !self.is_current(feed));
         }
         // Whoever comes while it is rendered waits for it.
-        let render = render::render(service, &key);
+        let render = async {
+            match &key.whose {
+                Whose::Site { site, collection } => {
+                    render::render(service, &key, site, collection.as_deref()).await
+                }
+                Whose::Account {
+                    account,
+                    key: secret,
+                } => private::render(service, &key, *account, secret).await,
+            }
+        };
         self.prepared.get_or_insert_async(&key, render).await
     }
 }
 
-/// Everything below `/sites`.
+/// Everything below `/sites`, and private feeds.
 pub fn routes(config: &mut web::ServiceConfig) {
     let resource = |path: &str| {
         let resource = web::resource(path).route(get_or_head(show));
@@ -139,6 +186,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(resource("/sites/{site}/{collection}/feed.{form}"))
         .service(resource(
             "/sites/{site}/{collection}/archive/{archive}.{form}",
+        ))
+        .service(only(
+            web::resource("/home/feed.{form}").route(get_or_head(private::show)),
+            "GET, HEAD",
         ));
 }
 
@@ -163,19 +214,8 @@ async fn show(
     query: web::Query<Query>,
 ) -> Result<HttpResponse, WebError> {
     let nothing = || WebError::NoSuchAddress(request.path().to_owned());
-    let form = match place.form.as_str() {
-        "atom" => Form::Atom,
-        "json" => Form::Json,
-        _ => return Err(nothing()),
-    };
-    let grain = match query.entries.as_deref() {
-        None | Some("checks") => Grain::Checks,
-        Some("pages") => Grain::Pages,
-        Some(other) => {
-            let sentence = format!("entries is “{other}”; it must be pages or checks");
-            return Err(WebError::Malformed(sentence));
-        }
-    };
+    let form = Form::parse(&place.form).ok_or_else(nothing)?;
+    let grain = grain(query.entries.as_deref())?;
     let part = match (place.archive, query.before, grain) {
         (None, None, _) => Part::Live,
         (Some(archive), None, Grain::Checks) if archive >= 0 => Part::Archive(archive),
@@ -183,16 +223,51 @@ async fn show(
         _ => return Err(nothing()),
     };
     let key = Key {
-        site: place.site.clone(),
-        collection: place.collection.clone(),
+        whose: Whose::Site {
+            site: place.site.clone(),
+            collection: place.collection.clone(),
+        },
         form,
         grain,
         part,
     };
     let feed = service.feeds.get(&service, key).await?;
-    let next_check_at = service.feeds.now(feed.site).next_check_at;
+    let sources = feed.made_of.iter();
+    let next = sources.filter_map(|(source, _)| service.feeds.now(*source).next_check_at);
+    let next_check_at = next.min().or(feed.next_check_at);
     let now = (service.clock)();
-    let next_check_at = next_check_at.or(feed.next_check_at);
     let fresh_for = next_check_at.map_or(0, |at| (at - now).num_seconds());
-    Ok(answer::answer(&feed, &request, fresh_for))
+    Ok(answer::answer(
+        &feed,
+        &request,
+        answer::For::Everybody,
+        fresh_for,
+    ))
+}
+
+impl Form {
+    fn parse(extension: &str) -> Option<Form> {
+        match extension {
+            "atom" => Some(Form::Atom),
+            "json" => Some(Form::Json),
+            _ => None,
+        }
+    }
+
+    fn extension(self) -> &'static str {
+        match self {
+            Form::Atom => "atom",
+            Form::Json => "json",
+        }
+    }
+}
+
+fn grain(asked: Option<&str>) -> Result<Grain, WebError> {
+    match asked {
+        None | Some("checks") => Ok(Grain::Checks),
+        Some("pages") => Ok(Grain::Pages),
+        Some(other) => Err(WebError::Malformed(format!(
+            "entries is “{other}”; it must be pages or checks"
+        ))),
+    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::answer::Prepared;
-use super::{Form, Key, Part};
+use super::{Form, Key, Part, Source};
 use crate::feed::{self, Document, Grain, Item, Links, Subject};
 use crate::site::{CollectionId, SiteId};
 use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
@@ -21,15 +21,20 @@ use crate::web::paths::FeedPath;
 const ITEMS: i64 = 50;
 
 /// Renders and compresses a document.
-pub(super) async fn render(service: &Data, key: &Key) -> Result<Arc<Prepared>, WebError> {
-    let id = find_id(service, &key.site).await?;
+pub(super) async fn render(
+    service: &Data,
+    key: &Key,
+    site: &str,
+    collection: Option<&str>,
+) -> Result<Arc<Prepared>, WebError> {
+    let id = find_id(service, site).await?;
     // Asked for before anything that is shown: what comes in between makes it outdated, and not the other way round.
-    let generation = service.feeds.now(id).generation;
+    let generation = service.feeds.now(Source::Site(id)).generation;
     let site = service.store.site(id).await?;
     let site = site.ok_or(WebError::NotFound("site"))?;
-    let collection = match &key.collection {
+    let collection = match collection {
         Some(slug) => {
-            let found = (site.collections.iter()).position(|collection| collection.slug == *slug);
+            let found = (site.collections.iter()).position(|collection| collection.slug == slug);
             Some(found.ok_or(WebError::NotFound("collection"))?)
         }
         None => None,
@@ -52,6 +57,7 @@ pub(super) async fn render(service: &Data, key: &Key) -> Result<Arc<Prepared>, W
         }
         Part::Live => before(service, of, i64::MAX).await?,
         Part::Before(n) => before(service, of, n).await?,
+        Part::After(_) => return Err(WebError::NotFound("feed")),
     };
     let (service, key) = (service.clone(), key.clone());
     let compose = move || compose(&service, &key, &site, collection, count, &rows, generation);
@@ -114,11 +120,8 @@ fn compose(
     }
     let path = FeedPath {
         site: &site.slug,
-        collection: key.collection.as_deref(),
-        extension: match key.form {
-            Form::Atom => "atom",
-            Form::Json => "json",
-        },
+        collection: collection.map(|place| site.collections[place].slug.as_str()),
+        extension: key.form.extension(),
         by_page: key.grain == Grain::Pages,
     };
     let mut items: Vec<(i64, Item<'_>)> = Vec::new();
@@ -152,7 +155,7 @@ fn compose(
             let has_next = places(archive + 1).end <= count;
             links.next_archive = has_next.then(|| paths.archive(&path, archive + 1));
         }
-        Part::Live | Part::Before(_) => {
+        Part::Live | Part::Before(_) | Part::After(_) => {
             let end = match key.part {
                 Part::Before(n) => n,
                 _ => i64::MAX,
@@ -183,8 +186,7 @@ fn compose(
     let updated_at = document.updated_at();
     let next_check_at = site.next_check_at;
     Prepared::new(
-        site.id,
-        generation,
+        vec![(Source::Site(site.id), generation)],
         next_check_at,
         key.form,
         updated_at,

@@ -1,0 +1,154 @@
+//! The private feeds of accounts: who may read one, and what is in it.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension, named_params};
+
+use super::entry::{self, EntryRow};
+use super::value::micros;
+use super::{Store, StoreError};
+use crate::account::{Account, AccountId};
+use crate::site::SiteId;
+
+/// An entry that somebody follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowedEntry {
+    /// The site.
+    pub site: SiteId,
+    /// The entry.
+    pub row: EntryRow,
+    /// When it was found, in microseconds since 1970.
+    pub found_at: i64,
+}
+
+/// A place among the entries that somebody follows: what was found before it comes after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FollowedPlace {
+    /// When an entry was found, in microseconds since 1970.
+    pub found_at: i64,
+    /// Its collection.
+    pub collection: i64,
+    /// The number of its first change, or of one inside of it.
+    pub n: i64,
+}
+
+impl FollowedPlace {
+    /// Before all places.
+    pub const FIRST: FollowedPlace = FollowedPlace {
+        found_at: i64::MAX,
+        collection: i64::MAX,
+        n: i64::MAX,
+    };
+}
+
+impl Store {
+    /// Gives the private feed of an account a new key, by the hash of it. Those from before open nothing any more.
+    pub async fn renew_feed_key(
+        &self,
+        account: AccountId,
+        key_hash: &[u8],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let hash = key_hash.to_owned();
+        self.write(move |db| {
+            db.prepare_cached("DELETE FROM feed_keys WHERE account = ?1")?
+                .execute([account.0])?;
+            db.prepare_cached(
+                "INSERT INTO feed_keys (account, hash, created_at) VALUES (?1, ?2, ?3)",
+            )?
+            .execute((account.0, &hash, micros(now)))
+            .map_err(|error| match StoreError::from(error) {
+                error if error.is_orphan() => StoreError::NotFound("account"),
+                error => error,
+            })?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Whose private feed this key opens. The keys of disabled accounts open nothing.
+    pub async fn account_by_feed_key(
+        &self,
+        key_hash: &[u8],
+    ) -> Result<Option<Account>, StoreError> {
+        let hash = key_hash.to_owned();
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT accounts.* FROM feed_keys JOIN accounts ON accounts.id = feed_keys.account
+                 WHERE hash = ?1 AND is_disabled = 0",
+            )?;
+            let mut rows = statement.query([&hash])?;
+            rows.next()?
+                .map(super::account::account_from_row)
+                .transpose()
+        })
+        .await
+    }
+
+    /// The id of the private feed of an account: `mint` makes it the first time.
+    pub async fn feed_id(
+        &self,
+        account: AccountId,
+        mint: impl FnOnce(&str) -> String + Send + 'static,
+    ) -> Result<String, StoreError> {
+        let find = "SELECT feed_id FROM accounts WHERE id = ?1";
+        let known: Option<Option<String>> = self
+            .read(move |db| {
+                let mut statement = db.prepare_cached(find)?;
+                Ok(statement
+                    .query_row([account.0], |row| row.get("feed_id"))
+                    .optional()?)
+            })
+            .await?;
+        if let Some(id) = known.ok_or(StoreError::NotFound("account"))? {
+            return Ok(id);
+        }
+        let id = mint(&self.instance().await);
+        self.write(move |db| {
+            // Somebody else may have been faster.
+            db.prepare_cached(
+                "UPDATE accounts SET feed_id = ?2 WHERE id = ?1 AND feed_id IS NULL",
+            )?
+            .execute((account.0, &id))?;
+            let mut statement = db.prepare_cached(find)?;
+            Ok(statement.query_row([account.0], |row| row.get("feed_id"))?)
+        })
+        .await
+    }
+
+    /// The entries that an account follows after a place, those found last first.
+    pub async fn followed_entries(
+        &self,
+        account: AccountId,
+        after: FollowedPlace,
+        limit: u32,
+    ) -> Result<Vec<FollowedEntry>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT DISTINCT c.site, c.id AS collection, e.first_n, e.found_at
+                 FROM subscriptions s
+                 JOIN collections c ON c.site = s.site AND (s.collection IS NULL OR s.collection = c.id)
+                 JOIN entries e ON e.collection = c.id
+                 WHERE s.account = :account AND (e.found_at, c.id, e.first_n) < (:found_at, :collection, :n)
+                 ORDER BY e.found_at DESC, c.id DESC, e.first_n DESC LIMIT :limit",
+            )?;
+            let mut rows = statement.query(named_params! {
+                ":account": account.0,
+                ":found_at": after.found_at,
+                ":collection": after.collection,
+                ":n": after.n,
+                ":limit": limit,
+            })?;
+            let mut entries = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (collection, n): (i64, i64) = (row.get("collection")?, row.get("first_n")?);
+                entries.extend(entry::one(db, collection, n)?.map(|found| FollowedEntry {
+                    site: SiteId(row.get("site").unwrap_or_default()),
+                    row: found,
+                    found_at: row.get("found_at").unwrap_or_default(),
+                }));
+            }
+            Ok(entries)
+        })
+        .await
+    }
+}
