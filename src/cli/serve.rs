@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::Utc;
 use clap::{ArgMatches, Command};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
@@ -69,6 +69,8 @@ fn start_log(filter: &str) -> Result<(), CliError> {
 
 async fn serve(config: Config) -> Result<(), CliError> {
     let failed = |error: &dyn std::fmt::Display| CliError::Failed(error.to_string());
+    // Whoever is told that the service is there may stop it at once.
+    let mut orders = Orders::listen().map_err(|error| failed(&error))?;
     // Whatever can fail without leaving a trace comes first.
     let listener = listen(config.service.listen)?;
     let settings = config.check_settings();
@@ -122,9 +124,8 @@ async fn serve(config: Config) -> Result<(), CliError> {
     ))?;
     info!(%address, data = %config.data.display(), "ready");
 
-    until_told_to_stop().await.map_err(|error| failed(&error))?;
+    orders.to_stop().await;
     info!("stopping");
-    let impatient = until_told_to_stop();
     let stopping = async {
         let (stopped, ()) = tokio::join!(scheduler.stop(STOP_TIME), handle.stop(true));
         if let Err(error) = jobs.shutdown().await {
@@ -137,7 +138,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
     tokio::select! {
         result = stopping => result.map_err(|error| failed(&error)),
         // Twice is an order: nothing is lost by it either.
-        _ = impatient => Err(CliError::Failed("stopped at once; what was under way is done again at the next start".to_owned())),
+        () = orders.to_stop() => Err(CliError::Failed("stopped at once; what was under way is done again at the next start".to_owned())),
     }
 }
 
@@ -164,13 +165,25 @@ fn listen(address: SocketAddr) -> Result<TcpListener, CliError> {
     })
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-async fn until_told_to_stop() -> io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// Ctrl-C and SIGTERM, from when this is made.
+struct Orders {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Orders {
+    fn listen() -> io::Result<Orders> {
+        Ok(Orders {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
     }
-    Ok(())
+
+    /// Waits for the next one.
+    async fn to_stop(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }

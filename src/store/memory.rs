@@ -13,29 +13,42 @@ use crate::memory::{ChangeKey, CollectionMemory, DocumentMemory, Known, SiteMemo
 use crate::moment::Moment;
 use crate::site::{CollectionId, SiteId, SiteUrl};
 
+/// So many are walked through in less than a millisecond.
+const FEW_CHANGES: i64 = 2_000;
+
 impl Store {
     /// What is remembered of a site.
     pub async fn memory(&self, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
-        self.read(move |db| {
-            let mut statement = db.prepare_cached("SELECT * FROM sites WHERE id = ?1")?;
-            let mut rows = statement.query([id.0])?;
-            let Some(row) = rows.next()? else {
-                return Ok(None);
-            };
-            Ok(Some(SiteMemory {
-                id,
-                url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
-                root: value::optional_url(row, "root")?,
-                about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
-                status: site::status_from_row(row)?,
-                interval_secs: value::natural(row, "interval_secs")?,
-                failures: value::natural(row, "failures")?,
-                documents: documents(db, id)?,
-                collections: collections(db, id)?,
-            }))
-        })
-        .await
+        match self.read(move |db| change_count(db, id)).await? {
+            ..=FEW_CHANGES => self.read(move |db| memory(db, id)).await,
+            _ => self.read_long(move |db| memory(db, id)).await,
+        }
     }
+}
+
+fn change_count(db: &Connection, id: SiteId) -> Result<i64, StoreError> {
+    let sql = "SELECT ifnull(sum(change_count), 0) AS count FROM collections WHERE site = ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    Ok(statement.query_row([id.0], |row| row.get("count"))?)
+}
+
+fn memory(db: &Connection, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
+    let mut statement = db.prepare_cached("SELECT * FROM sites WHERE id = ?1")?;
+    let mut rows = statement.query([id.0])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    Ok(Some(SiteMemory {
+        id,
+        url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
+        root: value::optional_url(row, "root")?,
+        about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
+        status: site::status_from_row(row)?,
+        interval_secs: value::natural(row, "interval_secs")?,
+        failures: value::natural(row, "failures")?,
+        documents: documents(db, id)?,
+        collections: collections(db, id)?,
+    }))
 }
 
 fn documents(db: &Connection, site: SiteId) -> Result<HashMap<Url, DocumentMemory>, StoreError> {

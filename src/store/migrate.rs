@@ -93,26 +93,27 @@ mod tests {
         drop(db);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
+        let (current, next) = (count(MIGRATIONS), count(MIGRATIONS) + 1);
         let longer = [MIGRATIONS, &[SECOND]].concat();
         let db = open(folder.path(), &longer).unwrap();
-        assert_eq!((version(&db).unwrap(), name(&db)), (2, instance.clone()));
-        let copy = beside(&folder.path().join(FILE_NAME), ".before-v2");
+        assert_eq!((version(&db).unwrap(), name(&db)), (next, instance.clone()));
+        let ending = format!(".before-v{next}");
+        let copy = beside(&folder.path().join(FILE_NAME), &ending);
         let old = open_to_read(&copy).unwrap();
-        assert_eq!((version(&old).unwrap(), name(&old)), (1, instance));
+        assert_eq!((version(&old).unwrap(), name(&old)), (current, instance));
         assert!(
             db.prepare("SELECT * FROM more").is_ok() && old.prepare("SELECT * FROM more").is_err()
         );
 
         // While the newer program still runs, an older one sees what it must not touch.
         let error = open(folder.path(), MIGRATIONS).unwrap_err();
-        assert!(matches!(
-            error,
-            StoreError::TooNew {
-                found: 2,
-                supported: 1,
-                ..
-            }
-        ));
+        let StoreError::TooNew {
+            found, supported, ..
+        } = error
+        else {
+            panic!("{error:?}");
+        };
+        assert_eq!((found, supported), (next, current));
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! What Sitebell keeps: sites, checks, changes, entries, accounts, subscriptions, in one SQLite file.
 //!
-//! The only home of SQL. Callers speak in the words of the glossary and never wait on the file: every question runs on
-//! a thread for blocking work, reads side by side on connections that cannot write, writes one after the other on a
-//! single connection. A write is kept as a whole or not at all, and is on the disk when the call returns; writes that
-//! meet at the connection wait for the disk together.
+//! The only home of SQL. Callers speak in the words of the glossary. Short questions are answered at once; whatever may
+//! take longer runs on a thread for blocking work. Reads go side by side on connections that cannot write, writes one
+//! after the other on a single connection, each kept as a whole or not at all, and on the disk when the call returns.
 //!
 //! Other programs (`sitebell account`, `sitebell backup`) may work on the same file; a lock is waited for and never
 //! reported, unless it lasts a minute. The clock is the caller's. Instants are kept to the microsecond.
@@ -148,8 +147,20 @@ impl Store {
         self.read(ask).await
     }
 
-    /// Reads within one transaction.
+    /// Asks something short, within one transaction. On the thread of whoever asks: the answer takes some tens of
+    /// microseconds, and so would going to another thread and back.
     async fn read<T, F>(&self, ask: F) -> Result<T, StoreError>
+    where
+        F: Fn(&Connection) -> Result<T, StoreError>,
+    {
+        let permit = self.inner.readers.acquire().await;
+        let _permit = permit.map_err(|_| StoreError::Closed)?;
+        let answer = self.inner.read(ask);
+        answer.map_err(|error| error.at(&self.inner.path))
+    }
+
+    /// Asks something that may take long, within one transaction.
+    async fn read_long<T, F>(&self, ask: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,

@@ -58,7 +58,7 @@ impl Store {
                 None => break,
             }
         }
-        for collection in self.read(move |db| too_large(db, keep)).await? {
+        for collection in self.read_long(move |db| too_large(db, keep)).await? {
             let (changes, entries) = self
                 .write(move |db| prune_changes(db, collection, keep))
                 .await?;
