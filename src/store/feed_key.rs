@@ -141,11 +141,15 @@ impl Store {
             let mut entries = Vec::new();
             while let Some(row) = rows.next()? {
                 let (collection, n): (i64, i64) = (row.get("collection")?, row.get("first_n")?);
-                entries.extend(entry::one(db, collection, n)?.map(|found| FollowedEntry {
-                    site: SiteId(row.get("site").unwrap_or_default()),
-                    row: found,
-                    found_at: row.get("found_at").unwrap_or_default(),
-                }));
+                let (site, found_at): (i64, i64) = (row.get("site")?, row.get("found_at")?);
+                if let Some(row) = entry::one(db, collection, n)? {
+                    let site = SiteId(site);
+                    entries.push(FollowedEntry {
+                        site,
+                        row,
+                        found_at,
+                    });
+                }
             }
             Ok(entries)
         })

@@ -415,7 +415,7 @@ async fn every_route_that_is_described_is_there_and_wants_a_token() {
             world.ask(ask).refusal(401);
         }
     }
-    assert_eq!(operations.len(), 13);
+    assert_eq!(operations.len(), 14);
 }
 
 #[tokio::test(flavor = "multi_thread")]

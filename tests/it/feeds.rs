@@ -517,3 +517,90 @@ async fn a_site_with_no_changes_yet_has_a_valid_feed() {
     let page = followed.answer(&path(followed.site()["page_url"].as_str().unwrap()));
     assert!(page.text().contains("None were found yet"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_has_a_private_feed_over_everything_it_follows() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let owl = Den::new();
+    let owl = followed
+        .world
+        .follow(&owl.site.url_as("owl.example", "/"))
+        .await;
+    let bob = |ask: Ask| followed.world.ask(ask.token(&followed.world.bob));
+    let made = bob(Ask::new("POST", "/api/v1/feed-key"));
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let address = path(made.json(201)["feed_url"].as_str().unwrap());
+    assert!(address.starts_with("/home/feed.atom?key=sbf_"));
+    let empty = followed.answer(&address);
+    assert!(valid(&empty).entries.is_empty());
+    let cache = empty.header("cache-control").unwrap();
+    assert!(cache.starts_with("private, "), "{cache}");
+
+    for site in [followed.site, owl] {
+        let follow = serde_json::json!({"site": site.0});
+        bob(Ask::post("/api/v1/subscriptions", &follow)).json(201);
+    }
+    let feed = followed.feed(&address);
+    assert_eq!(feed.title.as_str(), "What bob follows");
+    assert_eq!(feed.entries.len(), 3);
+    let sources: BTreeSet<_> = (feed.entries.iter())
+        .map(|entry| entry.source.as_ref().unwrap().id.clone())
+        .collect();
+    assert_eq!(sources.len(), 2);
+    let tag = followed.answer(&address).header("etag").unwrap().to_owned();
+    let again = Ask::get(&address).header("If-None-Match", &tag);
+    assert_eq!(followed.world.ask(again).status, 304);
+
+    followed
+        .change(&["created /a 2026-03-01", "updated /a 2026-03-09"])
+        .await;
+    let after = followed.feed(&address);
+    assert_eq!(after.entries.len(), 4);
+    assert_eq!(after.id, feed.id);
+    let pages = followed.feed(&format!("{address}&entries=pages"));
+    assert_eq!(pages.entries.len(), 4);
+    let json = followed
+        .answer(&address.replace(".atom", ".json"))
+        .json(200);
+    assert_eq!(json["items"].as_array().unwrap().len(), 4);
+
+    // Renewed, the old address is as dead as one that never was.
+    let renewed = bob(Ask::new("POST", "/api/v1/feed-key")).json(201);
+    let renewed = path(renewed["feed_url"].as_str().unwrap());
+    let dead = followed.answer(&address);
+    let never = followed.answer("/home/feed.atom?key=sbf_00000000000000000000000000000000");
+    assert_eq!(dead.refusal(404), never.refusal(404));
+    followed.answer("/home/feed.atom").refusal(404);
+    assert_eq!(followed.feed(&renewed).id, feed.id);
+    let token = Ask::get("/api/v1/sites").token(renewed.split("key=").nth(1).unwrap());
+    followed.world.ask(token).refusal(401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_feed_is_paged_without_losing_or_repeating_an_entry() {
+    let all: Vec<String> = (0..70)
+        .map(|n| format!("updated /page-{n} 2026-03-01"))
+        .collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let followed = Followed::new(&all[..1]).await;
+    for count in (1..=all.len()).step_by(3) {
+        followed.change(&all[..count]).await;
+    }
+    let bob = |ask: Ask| followed.world.ask(ask.token(&followed.world.bob));
+    let follow = serde_json::json!({"site": followed.site.0});
+    bob(Ask::post("/api/v1/subscriptions", &follow)).json(201);
+    let made = bob(Ask::new("POST", "/api/v1/feed-key")).json(201);
+    let address = path(made["feed_url"].as_str().unwrap());
+    for (query, count) in [("", 24), ("&entries=pages", 70)] {
+        let mut ids = BTreeSet::new();
+        let mut next = Some(format!("{address}{query}"));
+        while let Some(path) = next {
+            let feed = followed.feed(&path);
+            for entry in &feed.entries {
+                assert!(ids.insert(entry.id.clone()), "{} comes twice", entry.id);
+            }
+            next = link(&feed, "next").map(self::path);
+        }
+        assert_eq!(ids.len(), count, "{query}");
+    }
+}
