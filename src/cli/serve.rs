@@ -124,7 +124,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
     ))?;
     info!(%address, data = %config.data.display(), "ready");
 
-    orders.to_stop().await;
+    orders.next().await;
     info!("stopping");
     let stopping = async {
         let (stopped, ()) = tokio::join!(scheduler.stop(STOP_TIME), handle.stop(true));
@@ -138,7 +138,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
     tokio::select! {
         result = stopping => result.map_err(|error| failed(&error)),
         // Twice is an order: nothing is lost by it either.
-        () = orders.to_stop() => Err(CliError::Failed("stopped at once; what was under way is done again at the next start".to_owned())),
+        () = orders.next() => Err(CliError::Failed("stopped at once; what was under way is done again at the next start".to_owned())),
     }
 }
 
@@ -180,7 +180,7 @@ impl Orders {
     }
 
     /// Waits for the next one.
-    async fn to_stop(&mut self) {
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

@@ -327,7 +327,7 @@ async fn what_a_reader_has_already_is_not_sent_again() {
     let tag = whole.header("etag").unwrap().to_owned();
     let date = whole.header("last-modified").unwrap().to_owned();
     assert!(tag.starts_with('"'), "strong");
-    assert_eq!(whole.header("vary"), Some("Accept-Encoding"));
+    assert_eq!(whole.header("vary"), Some("Accept, Accept-Encoding"));
     assert_eq!(whole.header("set-cookie"), None);
     let cache = whole.header("cache-control").unwrap();
     let age = cache
@@ -603,4 +603,36 @@ async fn a_private_feed_is_paged_without_losing_or_repeating_an_entry() {
         }
         assert_eq!(ids.len(), count, "{query}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_opens_a_feed_in_a_browser_sees_it_with_a_style() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    let opened = |accept: &str| {
+        let answer = followed.world.ask(Ask::get(&path).header("Accept", accept));
+        answer.header("content-type").unwrap().to_owned()
+    };
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    assert_eq!(opened(browser), "application/xml; charset=utf-8");
+    for reader in [
+        "*/*",
+        "application/atom+xml,application/rss+xml;q=0.9,text/html;q=0.1",
+    ] {
+        assert_eq!(opened(reader), "application/atom+xml; charset=utf-8");
+    }
+    let text = followed.answer(&path).text().to_owned();
+    let style = text
+        .split("href=\"")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
+    let style = followed.answer(&self::path(style));
+    assert_eq!(style.status, 200);
+    assert_eq!(
+        style.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
 }

@@ -78,10 +78,12 @@ impl Prepared {
         Ok(plain.into())
     }
 
-    fn media_type(&self) -> &'static str {
-        match self.form {
-            Form::Atom => "application/atom+xml; charset=utf-8",
-            Form::Json => "application/feed+json; charset=utf-8",
+    /// Browsers show Atom as bare text, unless it is called XML.
+    fn media_type(&self, is_browser: bool) -> &'static str {
+        match (self.form, is_browser) {
+            (Form::Atom, false) => "application/atom+xml; charset=utf-8",
+            (Form::Atom, true) => "application/xml; charset=utf-8",
+            (Form::Json, _) => "application/feed+json; charset=utf-8",
         }
     }
 
@@ -133,11 +135,11 @@ pub fn answer(feed: &Prepared, request: &HttpRequest, whom: For, fresh_for: i64)
             header::CACHE_CONTROL,
             format!("{whom}, max-age={fresh_for}"),
         ))
-        .insert_header((header::VARY, "Accept-Encoding"));
+        .insert_header((header::VARY, "Accept, Accept-Encoding"));
     if is_known {
         return response.finish();
     }
-    response.insert_header((header::CONTENT_TYPE, feed.media_type()));
+    response.insert_header((header::CONTENT_TYPE, feed.media_type(is_browser(request))));
     let body = match coding {
         Coding::Brotli => Ok(feed.brotli.clone()),
         Coding::Gzip => Ok(feed.gzip.clone()),
@@ -153,6 +155,15 @@ pub fn answer(feed: &Prepared, request: &HttpRequest, whom: For, fresh_for: i64)
         // What we compressed ourselves a moment ago.
         Err(_) => HttpResponse::new(StatusCode::INTERNAL_SERVER_ERROR).map_into_boxed_body(),
     }
+}
+
+/// Whether a person looks at it: browsers want pages, and know nothing of feeds.
+fn is_browser(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get(header::ACCEPT);
+    let accepted = accepted.and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|types| {
+        types.contains("text/html") && !types.contains("atom+xml") && !types.contains("rss+xml")
+    })
 }
 
 /// The coding that a reader likes best, of those that there are.
