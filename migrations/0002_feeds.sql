@@ -1,8 +1,5 @@
 -- What feeds need.
 
--- Rises whenever something changes that a feed or a page of the site shows.
-ALTER TABLE sites ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
-
 -- The names of sites that were removed, so that their addresses say so, and lead to no other site.
 CREATE TABLE removed_sites (
     slug       TEXT    NOT NULL PRIMARY KEY,

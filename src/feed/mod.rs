@@ -67,6 +67,14 @@ pub enum Grain {
     Pages,
 }
 
+/// The id of a feed in this grain: it tells the same in another way, so it is another feed.
+pub fn feed_id(id: &str, grain: Grain) -> String {
+    match grain {
+        Grain::Checks => id.to_owned(),
+        Grain::Pages => format!("{id}:pages"),
+    }
+}
+
 /// A document, and its place among others.
 pub struct Document<'a> {
     /// What it is about.

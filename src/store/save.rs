@@ -303,10 +303,6 @@ fn save_site(
             ))?;
         saved.is_visible |= changed > 0;
     }
-    if saved.is_visible {
-        db.prepare_cached("UPDATE sites SET version = version + 1 WHERE id = ?1")?
-            .execute([site.0])?;
-    }
     Ok(())
 }
 

@@ -45,8 +45,6 @@ pub struct SiteRow {
     pub next_check_at: Option<DateTime<Utc>>,
     /// When it was added.
     pub added_at: DateTime<Utc>,
-    /// Rises whenever something changes that a feed or a page of it shows.
-    pub version: u64,
     /// Entries that it ever had.
     pub entry_count: i64,
     /// Its collections, in the order in which they were found.
@@ -304,7 +302,6 @@ fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> 
         next_check_at: value::optional_instant(row, "next_check_at")?
             .filter(|_| status != SiteStatus::Paused),
         added_at: value::instant(row, "added_at")?,
-        version: value::natural(row, "version")?,
         entry_count: row.get("next_entry")?,
         collections: super::collection::collections(db, id)?,
     })

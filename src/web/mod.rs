@@ -1,4 +1,4 @@
-//! The service over HTTP: what programs ask for, and later what people look at.
+//! The service over HTTP: feeds for readers, pages for people, and an API for programs.
 //!
 //! [`routes`] is the one list of what is answered where; [`paths`] makes every address that is printed. Handlers ask the
 //! store and the scheduler and know nothing of either's inside. Who asks is told by an argument of the handler

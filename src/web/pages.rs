@@ -9,7 +9,6 @@ use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use url::Url;
 
 use super::error::WebError;
 use super::feeds::{collection_subject, find, site_subject};
@@ -404,17 +403,4 @@ fn span(seconds: i64) -> String {
 
 fn in_words(at: DateTime<Utc>) -> String {
     at.format("%-d %B %Y, %H:%M UTC").to_string()
-}
-
-/// The page of a site, at the scheme that it was reached over.
-pub fn reached(url: &Url, root: Option<&Url>) -> Url {
-    let mut url = url.clone();
-    if let Some(root) = root
-        && root.host() == url.host()
-        && root.port() == url.port()
-    {
-        // Between http and https it cannot fail.
-        let _ = url.set_scheme(root.scheme());
-    }
-    url
 }

@@ -52,6 +52,11 @@ impl Paths {
         self.below(&["api", "v1", "openapi.json"])
     }
 
+    /// The address of the service.
+    pub fn root(&self) -> &Url {
+        &self.root
+    }
+
     /// The first page.
     pub fn home(&self) -> String {
         self.root.to_string()
@@ -94,15 +99,6 @@ impl Paths {
         if !query.is_empty() {
             url.push('?');
             url.push_str(&query.join("&"));
-        }
-        url
-    }
-
-    /// The timeline of an account.
-    pub fn account_home(&self) -> Url {
-        let mut url = self.root.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().push("home");
         }
         url
     }

@@ -1,6 +1,7 @@
 //! A document that is ready, and what a reader gets of it: all of it in the coding it likes, or that nothing changed.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use actix_web::http::StatusCode;
@@ -13,8 +14,11 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
 
 use super::{Form, Source};
+use crate::feed::{self, Document};
+use crate::web::error::WebError;
 
 /// Nobody should wait longer to ask again, and nobody needs to ask more often.
 const LONGEST_FRESH_SECS: i64 = 24 * 60 * 60;
@@ -23,6 +27,17 @@ const SHORTEST_FRESH_SECS: i64 = 60;
 const GZIP_LEVEL: u32 = 6;
 const BROTLI_LEVEL: i32 = 5;
 const BROTLI_WINDOW: i32 = 18;
+
+/// Does the work of rendering on a thread where it holds up nobody.
+pub async fn prepare(
+    work: impl FnOnce() -> std::io::Result<Prepared> + Send + 'static,
+) -> Result<Arc<Prepared>, WebError> {
+    match spawn_blocking(work).await {
+        Ok(prepared) => prepared.map(Arc::new).map_err(WebError::Compression),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(WebError::Stopping),
+    }
+}
 
 /// A document that is ready to be sent. Kept compressed: nearly every reader wants it so.
 pub struct Prepared {
@@ -37,14 +52,17 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Compresses a document.
+    /// Renders and compresses a document.
     pub fn new(
         made_of: Vec<(Source, u64)>,
         next_check_at: Option<DateTime<Utc>>,
         form: Form,
-        updated_at: DateTime<Utc>,
-        text: &str,
+        document: &Document<'_>,
     ) -> std::io::Result<Prepared> {
+        let text = match form {
+            Form::Atom => feed::to_atom(document),
+            Form::Json => feed::to_json(document),
+        };
         let hash = Sha256::digest(text.as_bytes());
         let tag = hash.iter().take(16).map(|byte| format!("{byte:02x}"));
         let mut gzip = GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL));
@@ -60,7 +78,7 @@ impl Prepared {
             made_of,
             next_check_at,
             form,
-            updated_at,
+            updated_at: document.updated_at(),
             tag: tag.collect(),
             gzip: gzip.finish()?.into(),
             brotli: brotli.into(),

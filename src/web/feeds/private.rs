@@ -3,15 +3,15 @@
 //! Whoever has the address can read the feed, which is how feed readers are; so the key opens nothing else, is never
 //! logged, and can be renewed. It is looked up again after a minute at most.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
-use tokio::task::spawn_blocking;
 
-use super::answer::{For, Prepared, answer};
+use super::answer::{For, Prepared, answer, prepare};
 use super::render::collection_subject;
 use super::{Form, Key, Part, Source, Whose, grain};
 use crate::account::AccountId;
@@ -129,7 +129,8 @@ pub(super) async fn render(
         made_of.push((source, service.feeds.now(source).generation));
     }
     let found = service.store.account(account).await?;
-    let name = found.ok_or(WebError::NotFound("feed"))?.name;
+    let found = found.ok_or(WebError::NotFound("feed"))?;
+    let (name, none_at) = (found.name, found.created_at);
     let host = service.paths.host();
     let day = (service.clock)().format("%Y-%m-%d").to_string();
     let mint =
@@ -152,24 +153,19 @@ pub(super) async fn render(
             sites.insert(row.site, site);
         }
     }
-    let added_at = (service.store.account(account).await?).map(|account| account.created_at);
-    let none_at = added_at.unwrap_or_else(|| (service.clock)());
     let (service, key, secret) = (service.clone(), key.clone(), secret.to_owned());
     let compose = move || {
         let title = format!("What {name} follows");
-        let home = service.paths.account_home();
+        let home = service.paths.root();
         let about = About::default();
-        let mut subject = Subject {
-            id,
+        let subject = Subject {
+            id: feed::feed_id(&id, key.grain),
             title: &title,
             about: &about,
-            page: std::borrow::Cow::Owned(home),
+            page: Cow::Borrowed(home),
             described_by: None,
             via: None,
         };
-        if key.grain == Grain::Pages {
-            subject.id += ":pages";
-        }
         let subjects: HashMap<_, _> = (sites.values())
             .flat_map(|site| {
                 site.collections
@@ -225,14 +221,7 @@ pub(super) async fn render(
             none_at,
             links,
         };
-        let text = match key.form {
-            Form::Atom => feed::to_atom(&document),
-            Form::Json => feed::to_json(&document),
-        };
-        Prepared::new(made_of, None, key.form, document.updated_at(), &text)
+        Prepared::new(made_of, None, key.form, &document)
     };
-    match spawn_blocking(compose).await {
-        Ok(prepared) => prepared.map(Arc::new).map_err(WebError::Compression),
-        Err(_) => Err(WebError::Stopping),
-    }
+    prepare(compose).await
 }

@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
+use url::Url;
 
-use super::answer::Prepared;
-use super::{Form, Key, Part, Source};
+use super::answer::{Prepared, prepare};
+use super::{Key, Part, Source};
 use crate::feed::{self, Document, Grain, Item, Links, Subject};
 use crate::site::{CollectionId, SiteId};
 use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
 use crate::web::Data;
 use crate::web::error::WebError;
-use crate::web::pages::reached;
 use crate::web::paths::FeedPath;
 
 /// Items of the live document, and of an archive.
@@ -61,10 +60,7 @@ pub(super) async fn render(
     };
     let (service, key) = (service.clone(), key.clone());
     let compose = move || compose(&service, &key, &site, collection, count, &rows, generation);
-    match spawn_blocking(compose).await {
-        Ok(prepared) => prepared.map(Arc::new).map_err(WebError::Compression),
-        Err(_) => Err(WebError::Stopping),
-    }
+    prepare(compose).await
 }
 
 /// The site of that name.
@@ -114,10 +110,7 @@ fn compose(
         Some(place) => collection_subject(&site.collections[place]),
         None => site_subject(site),
     };
-    if key.grain == Grain::Pages {
-        // It tells the same in another way, so it is another feed.
-        subject.id += ":pages";
-    }
+    subject.id = feed::feed_id(&subject.id, key.grain);
     let path = FeedPath {
         site: &site.slug,
         collection: collection.map(|place| site.collections[place].slug.as_str()),
@@ -179,19 +172,8 @@ fn compose(
         none_at: site.added_at,
         links,
     };
-    let text = match key.form {
-        Form::Atom => feed::to_atom(&document),
-        Form::Json => feed::to_json(&document),
-    };
-    let updated_at = document.updated_at();
-    let next_check_at = site.next_check_at;
-    Prepared::new(
-        vec![(Source::Site(site.id), generation)],
-        next_check_at,
-        key.form,
-        updated_at,
-        &text,
-    )
+    let made_of = vec![(Source::Site(site.id), generation)];
+    Prepared::new(made_of, site.next_check_at, key.form, &document)
 }
 
 /// A collection as the subject of a feed.
@@ -216,4 +198,17 @@ pub fn site_subject(site: &SiteRow) -> Subject<'_> {
         described_by: None,
         via: site.root.as_ref(),
     }
+}
+
+/// The page of a site, at the scheme that it was reached over.
+fn reached(url: &Url, root: Option<&Url>) -> Url {
+    let mut url = url.clone();
+    if let Some(root) = root
+        && root.host() == url.host()
+        && root.port() == url.port()
+    {
+        // Between http and https it cannot fail.
+        let _ = url.set_scheme(root.scheme());
+    }
+    url
 }
