@@ -219,7 +219,9 @@ async fn token(folder: &Path, arguments: &ArgMatches) -> Result<(), CliError> {
         }
         let token = Token::make()?;
         let hash = token.hash();
-        let added = store.add_token(account.id, &hash, scope, Utc::now()).await;
+        let added = store
+            .add_token(account.id, &hash, "", scope, Utc::now())
+            .await;
         added.map_err(|error| match error {
             StoreError::NotFound(_) => nobody(name),
             error => error.into(),

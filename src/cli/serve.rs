@@ -15,10 +15,11 @@ use super::{CliError, Outcome, config, print};
 use crate::config::Config;
 use crate::fetch::Fetcher;
 use crate::schedule::{Clock, Scheduler, Work, upkeep};
+use crate::secret::FirstKey;
 use crate::store::{ServeLock, Store};
 use crate::web::feeds::Feeds;
 use crate::web::paths::Paths;
-use crate::web::{self, Service};
+use crate::web::{self, People, Service};
 
 /// Checks that are under way when the service stops have so long to end. Whoever stops services waits ten seconds and
 /// then kills, so this leaves time to close the database.
@@ -109,12 +110,21 @@ async fn serve(config: Config) -> Result<(), CliError> {
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let public_url = config.service.public_url;
     let public_url = public_url.unwrap_or_else(|| web::local_url(address));
+    let paths = Paths::new(public_url.clone());
+    // Whoever sees what is printed here runs the machine, and makes the first account.
+    let first = match store.has_accounts().await.map_err(|error| failed(&error))? {
+        true => None,
+        false => Some(FirstKey::make().map_err(|error| failed(&error))?),
+    };
+    let first_hash = first.as_ref().map(FirstKey::hash);
+    let welcome = first.map(|key| paths.first_account(key.reveal()));
     let service = Service {
         store: store.clone(),
         scheduler: scheduler.clone(),
         fetcher,
         feeds,
-        paths: Paths::new(public_url.clone()),
+        paths,
+        people: People::new(config.service.registration, first_hash),
         clock,
     };
     let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;
@@ -122,6 +132,11 @@ async fn serve(config: Config) -> Result<(), CliError> {
     print(&format!(
         "Sitebell answers at {public_url} (Ctrl-C stops it)\n"
     ))?;
+    if let Some(link) = welcome {
+        print(&format!(
+            "There is no account yet. This link makes the first one, an admin:\n{link}\n"
+        ))?;
+    }
     info!(%address, data = %config.data.display(), "ready");
 
     orders.next().await;

@@ -4,7 +4,7 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::error::WebError;
-use super::pages::PageError;
+use super::frame::PageError;
 use super::{get_or_head, only};
 
 /// They change with the program only, and are asked for again after a day at most.

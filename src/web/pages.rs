@@ -1,18 +1,16 @@
 //! Pages for people: a site, a collection, an entry.
 
-use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
 use actix_web::http::header;
-use actix_web::middleware::Next;
-use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::error::WebError;
 use super::feeds::{collection_subject, find, site_subject};
+use super::frame::{Answer, Frame, page};
 use super::paths::{FeedPath, Paths};
+use super::session::Visitor;
 use super::{Data, get_or_head, only};
 use crate::feed::{self, Grain, Subject};
 use crate::site::SiteStatus;
@@ -49,95 +47,16 @@ pub fn routes(config: &mut web::ServiceConfig) {
         ));
 }
 
-/// A refusal as a page.
-#[derive(Debug)]
-pub struct PageError(WebError);
-
-impl From<WebError> for PageError {
-    fn from(error: WebError) -> Self {
-        PageError(error)
-    }
-}
-
-impl From<crate::store::StoreError> for PageError {
-    fn from(error: crate::store::StoreError) -> Self {
-        PageError(error.into())
-    }
-}
-
-impl std::fmt::Display for PageError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl ResponseError for PageError {
-    fn status_code(&self) -> StatusCode {
-        self.0.status_code()
-    }
-
-    fn error_response(&self) -> HttpResponse {
-        let mut response = self.0.error_response();
-        response.extensions_mut().insert(Refusal {
-            title: match self.status_code() {
-                StatusCode::NOT_FOUND => "There is nothing here",
-                StatusCode::GONE => "This was removed",
-                _ => "That did not work",
-            },
-            sentence: self.0.to_string(),
-        });
-        response
-    }
-}
-
-/// What an error page says.
-#[derive(Clone)]
-struct Refusal {
-    title: &'static str,
-    sentence: String,
-}
-
-/// Makes pages of refusals that are meant for people. An error does not know our addresses, so it is done here.
-pub async fn with_error_pages(
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    let service = request.app_data::<Data>().cloned();
-    let mut response = next.call(request).await?.map_into_boxed_body();
-    let refusal = response.response().extensions().get::<Refusal>().cloned();
-    let (Some(refusal), Some(service)) = (refusal, service) else {
-        return Ok(response);
-    };
-    let page = ErrorPage {
-        paths: &service.paths,
-        title: refusal.title,
-        sentence: refusal.sentence,
-    };
-    let html = header::HeaderValue::from_static("text/html; charset=utf-8");
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, html);
-    let page = page.render().unwrap_or_default();
-    Ok(response.map_body(|_, _| BoxBody::new(page)))
-}
-
-#[derive(Template)]
-#[template(path = "pages/error.html")]
-struct ErrorPage<'a> {
-    paths: &'a Paths,
-    title: &'a str,
-    sentence: String,
-}
-
 #[derive(Template)]
 #[template(path = "pages/home.html")]
-struct HomePage<'a> {
-    paths: &'a Paths,
+struct HomePage {
+    frame: Frame,
 }
 
 #[derive(Template)]
 #[template(path = "pages/feed.html")]
 struct FeedPage<'a> {
-    paths: &'a Paths,
+    frame: Frame,
     title: &'a str,
     description: Option<&'a str>,
     page: String,
@@ -168,7 +87,7 @@ struct EntryPart {
 #[derive(Template)]
 #[template(path = "pages/entry.html")]
 struct EntryPage<'a> {
-    paths: &'a Paths,
+    frame: Frame,
     title: String,
     datetime: String,
     time: String,
@@ -184,11 +103,10 @@ struct Query {
     before: Option<i64>,
 }
 
-type Answer = Result<HttpResponse, PageError>;
-
-async fn home(service: Data) -> Answer {
-    let paths = &service.paths;
-    page(&HomePage { paths })
+async fn home(visitor: Visitor) -> Answer {
+    page(&HomePage {
+        frame: visitor.frame(),
+    })
 }
 
 /// Addresses of folders end with a slash.
@@ -209,7 +127,12 @@ async fn add_slash(service: Data, request: HttpRequest) -> Answer {
         .finish())
 }
 
-async fn site(service: Data, name: web::Path<String>, query: web::Query<Query>) -> Answer {
+async fn site(
+    service: Data,
+    visitor: Visitor,
+    name: web::Path<String>,
+    query: web::Query<Query>,
+) -> Answer {
     let site = find(&service, &name).await?;
     let parts = site.collections.iter().map(|collection| PartLink {
         url: service.paths.collection(&site.slug, &collection.slug),
@@ -218,7 +141,7 @@ async fn site(service: Data, name: web::Path<String>, query: web::Query<Query>) 
     let parts = parts.collect();
     let own = site_subject(&site);
     show_feed(
-        &service,
+        &visitor,
         &site,
         None,
         &own,
@@ -231,6 +154,7 @@ async fn site(service: Data, name: web::Path<String>, query: web::Query<Query>) 
 
 async fn collection(
     service: Data,
+    visitor: Visitor,
     names: web::Path<(String, String)>,
     query: web::Query<Query>,
 ) -> Answer {
@@ -244,7 +168,7 @@ async fn collection(
     }];
     let own = collection_subject(found);
     show_feed(
-        &service,
+        &visitor,
         &site,
         Some(found),
         &own,
@@ -256,7 +180,7 @@ async fn collection(
 }
 
 async fn show_feed(
-    service: &Data,
+    visitor: &Visitor,
     site: &SiteRow,
     collection: Option<&CollectionRow>,
     subject: &Subject<'_>,
@@ -264,6 +188,7 @@ async fn show_feed(
     parts: Vec<PartLink<'_>>,
     before: Option<i64>,
 ) -> Answer {
+    let service = visitor.service();
     let paths = &service.paths;
     let of = match collection {
         Some(collection) => EntriesOf::Collection(collection.id),
@@ -288,7 +213,7 @@ async fn show_feed(
     };
     let older = rows.last().filter(|_| has_more);
     page(&FeedPage {
-        paths,
+        frame: visitor.frame(),
         title: subject.title,
         description: subject.about.description.as_deref(),
         page: subject.page.to_string(),
@@ -331,6 +256,7 @@ fn entry_part(paths: &Paths, site: &SiteRow, row: &EntryRow) -> Option<EntryPart
 
 async fn entry(
     service: Data,
+    visitor: Visitor,
     names: web::Path<(String, String, i64)>,
     query: web::Query<Query>,
 ) -> Answer {
@@ -350,7 +276,7 @@ async fn entry(
     let end = end.unwrap_or(count).min(count);
     let start = end.saturating_sub(PAGES);
     page(&EntryPage {
-        paths: &service.paths,
+        frame: visitor.frame(),
         title: item.title(),
         datetime: row.entry.updated_at.to_rfc3339(),
         time: in_words(row.entry.updated_at),
@@ -360,15 +286,6 @@ async fn entry(
         more: (start > 0).then(|| format!("{own}?before={start}")),
         count,
     })
-}
-
-fn page(template: &impl Template) -> Answer {
-    // A template that cannot be written is a fault of ours, and there is nothing better to say.
-    let text = template.render().unwrap_or_default();
-    Ok(HttpResponse::Ok()
-        .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
-        .insert_header((header::CACHE_CONTROL, "no-cache"))
-        .body(text))
 }
 
 /// How things stand with a site.

@@ -81,10 +81,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ("utoipa", &["web/api/"]),
     ("tokio_cron_scheduler", &["schedule/"]),
     ("argon2", &["secret.rs"]),
-    ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
     ("sha2", &["secret.rs", "web/feeds/"]),
     ("rpassword", &["cli/"]),
+    ("governor", &["web/limits.rs"]),
+    ("multer", &["web/forms.rs"]),
 ];
 
 /// Every source file with its path below `src` and its text, without tests.

@@ -1,6 +1,7 @@
 //! What Sitebell does, seen from outside.
 #![allow(clippy::unwrap_used)] // A test that cannot go on should say where.
 
+mod accounts; // the way in and out: sign up, sign in, sign out, recover
 mod any_document; // documents of every kind, made up for the properties
 mod api; // the JSON API
 mod ask; // a client that shows every byte
@@ -17,6 +18,7 @@ mod histories; // any history of a site, against a model of what must be announc
 mod hostile; // documents that were made to do harm
 mod layout; // which part of the source may use which, and what the README promises
 mod names; // resolvers
+mod person; // somebody with cookies who fills in forms
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
 mod reading; // reads a document and keeps everything that comes out
 mod rules; // proposal IFCC-0001, rule by rule

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
-use sitebell::account::Scope;
+use sitebell::account::{Registration, Scope};
 use sitebell::check::CheckSettings;
 use sitebell::fetch::{FetchSettings, Fetcher};
 use sitebell::schedule::policy::Policy;
@@ -18,7 +18,7 @@ use sitebell::site::SiteId;
 use sitebell::store::Store;
 use sitebell::web::feeds::Feeds;
 use sitebell::web::paths::Paths;
-use sitebell::web::{self, Service};
+use sitebell::web::{self, People, Service};
 use tempfile::TempDir;
 use url::Url;
 
@@ -36,6 +36,9 @@ pub struct World {
     hosts_at_once: usize,
     /// Where the service says it is, from its next start on; empty for where it really is.
     pub public: String,
+    /// Who may sign up, and the hash of what makes the first account, from its next start on.
+    pub registration: Registration,
+    pub first: Option<[u8; 32]>,
     running: Option<Running>,
     /// Tokens that may do anything their account may.
     pub alice: String,
@@ -71,6 +74,8 @@ impl World {
             fetch,
             hosts_at_once,
             public: public.to_owned(),
+            registration: Registration::Closed,
+            first: None,
             running: None,
             alice: String::new(),
             bob: String::new(),
@@ -150,6 +155,7 @@ impl World {
             fetcher,
             feeds,
             paths: Paths::new(public),
+            people: People::new(self.registration, self.first),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();
@@ -183,7 +189,7 @@ impl World {
             .unwrap();
         let token = Token::make().unwrap();
         store
-            .add_token(id, &token.hash(), scope, now)
+            .add_token(id, &token.hash(), "", scope, now)
             .await
             .unwrap();
         token.reveal().to_owned()
