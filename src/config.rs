@@ -76,6 +76,7 @@ settings! { Service {
     "listen" ADDRESS "127.0.0.1:8080" "The address and port that the service answers at";
     "public-url" URL "" "The address at which people reach the service; http:// and the one above where nothing is given";
     "registration" WHO "closed" "Who may sign up: open, invite or closed";
+    "visitors-add" WHETHER "yes" "Whether people without an account may add sites: yes or no; what is known can always be viewed";
     "check-every" DURATION "1d" "How often a site is checked to begin with; those that change are checked more often, others less";
     "check-floor" DURATION "" "The shortest time between two checks of a site; a 24th of check-every where nothing is given";
     "check-ceiling" DURATION "" "The longest time between two checks of a site; seven times check-every where nothing is given";
@@ -165,6 +166,8 @@ pub struct ServiceSettings {
     pub public_url: Option<Url>,
     /// Who may sign up.
     pub registration: Registration,
+    /// Whether people without an account may add sites.
+    pub visitors_add: bool,
     /// How often sites are checked.
     pub policy: Policy,
     /// Hosts that are read at the same time.
@@ -289,6 +292,11 @@ impl Values {
             registration: self.one("registration", |text| {
                 Registration::parse(text)
                     .ok_or_else(|| "it must be open, invite or closed".to_owned())
+            })?,
+            visitors_add: self.one("visitors-add", |text| match text {
+                "yes" => Ok(true),
+                "no" => Ok(false),
+                _ => Err("it must be yes or no".to_owned()),
             })?,
             policy: Policy::new(
                 every,

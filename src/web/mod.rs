@@ -10,13 +10,22 @@ mod accounts;
 pub mod api;
 mod assets;
 pub mod auth;
+mod calendar;
+mod changes;
 pub mod error;
 pub mod feeds;
+mod follow;
 pub mod forms;
 pub mod frame;
-mod pages;
+mod front;
+mod home;
+pub mod live;
+pub mod opml;
 pub mod paths;
+pub mod report;
 pub mod session;
+mod sites;
+mod words;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -37,7 +46,10 @@ use crate::store::Store;
 use self::error::WebError;
 use self::feeds::Feeds;
 use self::frame::{Notices, PageError};
+use self::live::Readings;
+use self::opml::Imports;
 use self::paths::Paths;
+use self::report::Reports;
 
 /// Threads that answer. What they do is short: the store works on threads of its own.
 const WORKERS: usize = 2;
@@ -65,6 +77,14 @@ pub struct Service {
     pub paths: Paths,
     /// Who comes in.
     pub people: People,
+    /// Whether those without an account may add sites.
+    pub visitors_add: bool,
+    /// What is being read.
+    pub readings: Arc<Readings>,
+    /// What authors should know.
+    pub reports: Arc<Reports>,
+    /// Lists that are being imported.
+    pub imports: Imports,
     /// The time.
     pub clock: Clock,
 }
@@ -126,7 +146,12 @@ pub fn routes(config: &mut web::ServiceConfig) {
         ))
         .service(web::scope("/api/v1").configure(api::routes))
         .configure(feeds::routes)
-        .configure(pages::routes)
+        .configure(front::routes)
+        .configure(sites::routes)
+        .configure(report::routes)
+        .configure(home::routes)
+        .configure(follow::routes)
+        .configure(opml::routes)
         .configure(accounts::routes)
         .configure(assets::routes)
         .default_service(web::to(nothing_here));

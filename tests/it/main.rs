@@ -25,5 +25,6 @@ mod rules; // proposal IFCC-0001, rule by rule
 mod scheduling; // what is due is read in good time
 mod storing; // what is kept, and what becomes of it
 mod sweep; // every document in tests/data against its stored expectation
+mod visiting; // pages without scripts: looking, following, the timeline, lists
 mod walking; // one check of a site, from what was typed to its changes
 mod world; // the whole service with a clock of its own

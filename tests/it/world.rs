@@ -17,7 +17,10 @@ use sitebell::secret::Token;
 use sitebell::site::SiteId;
 use sitebell::store::Store;
 use sitebell::web::feeds::Feeds;
+use sitebell::web::live::Readings;
+use sitebell::web::opml::Imports;
 use sitebell::web::paths::Paths;
+use sitebell::web::report::Reports;
 use sitebell::web::{self, People, Service};
 use tempfile::TempDir;
 use url::Url;
@@ -39,6 +42,8 @@ pub struct World {
     /// Who may sign up, and the hash of what makes the first account, from its next start on.
     pub registration: Registration,
     pub first: Option<[u8; 32]>,
+    /// Whether people without an account may add sites, from its next start on.
+    pub visitors_add: bool,
     running: Option<Running>,
     /// Tokens that may do anything their account may.
     pub alice: String,
@@ -76,6 +81,7 @@ impl World {
             public: public.to_owned(),
             registration: Registration::Closed,
             first: None,
+            visitors_add: true,
             running: None,
             alice: String::new(),
             bob: String::new(),
@@ -129,6 +135,7 @@ impl World {
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);
         let feeds = Arc::new(Feeds::new(1 << 20));
+        let readings = Arc::new(Readings::default());
         let work = Work {
             store: store.clone(),
             fetcher: fetcher.clone(),
@@ -137,8 +144,15 @@ impl World {
             hosts_at_once: self.hosts_at_once,
             clock: self.clock(),
             listener: Arc::new({
-                let feeds = feeds.clone();
-                move |site, is_visible, next| feeds.checked(site, is_visible, next)
+                let (feeds, readings) = (feeds.clone(), readings.clone());
+                move |site, is_visible, next| {
+                    feeds.checked(site, is_visible, next);
+                    readings.ended(site);
+                }
+            }),
+            watcher: Arc::new({
+                let readings = readings.clone();
+                move |site, url| readings.document(site, url)
             }),
         };
         let scheduler = Scheduler::start(work).await.unwrap();
@@ -156,6 +170,10 @@ impl World {
             feeds,
             paths: Paths::new(public),
             people: People::new(self.registration, self.first),
+            visitors_add: self.visitors_add,
+            readings,
+            imports: Imports::new(),
+            reports: Arc::new(Reports::new(CheckSettings::default())),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();
