@@ -7,6 +7,7 @@
 //! common is in [`frame`].
 
 mod accounts;
+mod admin;
 pub mod api;
 mod assets;
 pub mod auth;
@@ -14,9 +15,11 @@ pub mod error;
 pub mod feeds;
 pub mod forms;
 pub mod frame;
+pub mod limits;
 mod pages;
 pub mod paths;
 pub mod session;
+mod settings;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -37,6 +40,7 @@ use crate::store::Store;
 use self::error::WebError;
 use self::feeds::Feeds;
 use self::frame::{Notices, PageError};
+use self::limits::Limits;
 use self::paths::Paths;
 
 /// Threads that answer. What they do is short: the store works on threads of its own.
@@ -75,19 +79,12 @@ pub struct People {
     pub registration: Registration,
     /// The hash of what makes the first account, where there was none at the start.
     pub first: Option<[u8; 32]>,
+    /// What is too much.
+    pub limits: Limits,
     /// What is to be told on the next page.
     pub notices: Notices,
-}
-
-impl People {
-    /// Nobody was there yet.
-    pub fn new(registration: Registration, first: Option<[u8; 32]>) -> People {
-        People {
-            registration,
-            first,
-            notices: Notices::default(),
-        }
-    }
+    /// The settings of the instance and their values, for admins to look at.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// The service as handlers get it.
@@ -128,6 +125,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .configure(feeds::routes)
         .configure(pages::routes)
         .configure(accounts::routes)
+        .configure(settings::routes)
+        .configure(admin::routes)
         .configure(assets::routes)
         .default_service(web::to(nothing_here));
 }
