@@ -38,7 +38,7 @@ pub struct World {
     now: Arc<Mutex<DateTime<Utc>>>,
     fetch: FetchSettings,
     hosts_at_once: usize,
-    /// Where the service says it is, from its next start on.
+    /// Where the service says it is, from its next start on; empty for where it really is.
     pub public: String,
     /// Who may sign up, and the hash of what makes the first account, from its next start on.
     pub registration: Registration,
@@ -65,14 +65,23 @@ impl World {
         World::with(open_settings(), 8).await
     }
 
+    /// One whose links lead to itself.
+    pub async fn in_browser() -> World {
+        World::at("", open_settings(), 8).await
+    }
+
     /// With other settings for fetching, and so many hosts at once.
     pub async fn with(fetch: FetchSettings, hosts_at_once: usize) -> World {
+        World::at(PUBLIC, fetch, hosts_at_once).await
+    }
+
+    async fn at(public: &str, fetch: FetchSettings, hosts_at_once: usize) -> World {
         let mut world = World {
             folder: tempfile::tempdir().unwrap(),
             now: Arc::new(Mutex::new(NOW.parse().unwrap())),
             fetch,
             hosts_at_once,
-            public: PUBLIC.to_owned(),
+            public: public.to_owned(),
             registration: Registration::Closed,
             first: None,
             allowance: Allowance::default(),
@@ -105,6 +114,11 @@ impl World {
 
     pub fn address(&self) -> SocketAddr {
         self.running().address
+    }
+
+    /// A path of ours as an address for a browser.
+    pub fn here(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address())
     }
 
     pub fn clock(&self) -> Clock {
@@ -141,12 +155,16 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
+        let public = match self.public.as_str() {
+            "" => web::local_url(address),
+            public => public.parse().unwrap(),
+        };
         let service = Service {
             store: store.clone(),
             scheduler: scheduler.clone(),
             fetcher,
             feeds,
-            paths: Paths::new(self.public.parse().unwrap()),
+            paths: Paths::new(public),
             people: People {
                 registration: self.registration,
                 first: self.first,

@@ -1,0 +1,6 @@
+//! What people see: the pages in a real browser, with its scripts running and without.
+
+mod driver; // Chromium, and what it sees
+mod looking; // every page: how it looks, and whether everybody can use it
+
+pub use driver::{Browser, Script};
