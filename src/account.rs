@@ -119,6 +119,38 @@ pub struct Quotas {
     pub imports: Option<u32>,
 }
 
+/// How much accounts may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// Sites that one follows.
+    pub sites: u32,
+    /// Sites that one has looked up in a day.
+    pub lookups: u32,
+    /// Lists of subscriptions that one imports in a day.
+    pub imports: u32,
+}
+
+impl Default for Allowance {
+    fn default() -> Allowance {
+        Allowance {
+            sites: 1_000,
+            lookups: 200,
+            imports: 20,
+        }
+    }
+}
+
+impl Quotas {
+    /// What an account with these quotas may do, where everybody may do what is usual.
+    pub fn or(&self, usual: Allowance) -> Allowance {
+        Allowance {
+            sites: self.sites.unwrap_or(usual.sites),
+            lookups: self.lookups.unwrap_or(usual.lookups),
+            imports: self.imports.unwrap_or(usual.imports),
+        }
+    }
+}
+
 /// A browser in which an account is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {

@@ -18,8 +18,10 @@ use crate::schedule::{Clock, Scheduler, Work, upkeep};
 use crate::secret::FirstKey;
 use crate::store::{ServeLock, Store};
 use crate::web::feeds::Feeds;
+use crate::web::frame::Notices;
+use crate::web::limits::Limits;
+use crate::web::lists::Imports;
 use crate::web::live::Readings;
-use crate::web::opml::Imports;
 use crate::web::paths::Paths;
 use crate::web::report::Reports;
 use crate::web::{self, People, Service};
@@ -130,13 +132,24 @@ async fn serve(config: Config) -> Result<(), CliError> {
     };
     let first_hash = first.as_ref().map(FirstKey::hash);
     let welcome = first.map(|key| paths.first_account(key.reveal()));
+    let people = People {
+        registration: config.service.registration,
+        first: first_hash,
+        limits: Limits::new(
+            config.service.allowance,
+            config.service.trusted_proxies,
+            clock.clone(),
+        ),
+        notices: Notices::default(),
+        settings: config.shown,
+    };
     let service = Service {
         store: store.clone(),
         scheduler: scheduler.clone(),
         fetcher,
         feeds,
         paths,
-        people: People::new(config.service.registration, first_hash),
+        people,
         visitors_add: config.service.visitors_add,
         readings,
         reports,
@@ -145,14 +158,13 @@ async fn serve(config: Config) -> Result<(), CliError> {
     };
     let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;
     let server = tokio::spawn(server);
+    let first = welcome.map(|link| {
+        format!("There is no account yet. This link makes the first one, an admin:\n{link}\n")
+    });
     print(&format!(
-        "Sitebell answers at {public_url} (Ctrl-C stops it)\n"
+        "Sitebell answers at {public_url} (Ctrl-C stops it)\n{}",
+        first.unwrap_or_default()
     ))?;
-    if let Some(link) = welcome {
-        print(&format!(
-            "There is no account yet. This link makes the first one, an admin:\n{link}\n"
-        ))?;
-    }
     info!(%address, data = %config.data.display(), "ready");
 
     orders.next().await;

@@ -28,6 +28,17 @@ impl Store {
         .await
     }
 
+    /// How many sites an account follows, as a whole or in part.
+    pub async fn sites_followed(&self, account: AccountId) -> Result<usize, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT count(DISTINCT site) AS count FROM subscriptions WHERE account = ?1",
+            )?;
+            Ok(statement.query_row([account.0], |row| row.get::<_, i64>("count"))? as usize)
+        })
+        .await
+    }
+
     /// Follows a site, or one collection of it. Doing it again gives the same subscription.
     pub async fn subscribe(
         &self,

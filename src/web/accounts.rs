@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::error::WebError;
 use super::forms::{Field, Form};
 use super::frame::{Answer, Frame, Notice, form_again, page, page_as, see_other};
+use super::limits::Act;
 use super::session::{SignedIn, Visitor};
 use super::{Data, get_or_head, only};
 use crate::account::{AccountName, Registration};
@@ -90,6 +91,7 @@ async fn show_sign_in(visitor: Visitor, query: web::Query<Next>) -> Answer {
 async fn sign_in(visitor: Visitor, form: Form) -> Answer {
     let service = visitor.service().clone();
     let (typed, password) = (form.text("name"), form.text("password"));
+    service.people.limits.guess(typed, visitor.client())?;
     // What cannot be a name is nobody's, and takes as long as if it were somebody's.
     let name = AccountName::parse(typed).ok();
     let account = match &name {
@@ -119,6 +121,7 @@ async fn sign_in(visitor: Visitor, form: Form) -> Answer {
             .rehash_password(account.id, &kept, &hash)
             .await?;
     }
+    service.people.limits.know(typed, visitor.client());
     visitor.sign_in(account.id).await?;
     see_other(landing(&service, form.text("next")))
 }
@@ -292,6 +295,7 @@ async fn make_account(
     if (service.store.account_by_name(name.as_str()).await?).is_some() {
         return Ok(taken());
     }
+    (service.people.limits).address(Act::SignUp, visitor.client())?;
     let code = RecoveryCode::make()?;
     let account = NewAccount {
         name: name.as_str().to_owned(),
@@ -417,6 +421,7 @@ async fn recover(visitor: Visitor, form: Form) -> Answer {
             return again(code.unwrap_or_default(), password.unwrap_or_default());
         }
     };
+    (service.people.limits).guess(form.text("name"), visitor.client())?;
     let account = match AccountName::parse(form.text("name")) {
         Ok(name) => service.store.account_by_name(name.as_str()).await?,
         Err(_) => None,

@@ -19,6 +19,7 @@ use url::{Url, form_urlencoded};
 
 use super::Data;
 use super::error::WebError;
+use super::limits::Act;
 use super::session;
 use crate::secret::{form_token, is_same};
 
@@ -90,6 +91,8 @@ pub async fn admit(request: &mut ServiceRequest) -> Result<(), WebError> {
     if is_from_elsewhere(request.headers(), service.paths.root()) {
         return Err(WebError::Forged);
     }
+    let limits = &service.people.limits;
+    limits.address(Act::Send, limits.client(request.request()))?;
     let form = read(request).await?;
     let secret = session::cookie_secret(request.request(), &service.paths);
     let expected = form_token(&secret.ok_or(WebError::Forged)?);

@@ -8,6 +8,8 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpResponse, ResponseError};
 use askama::Template;
+use chrono::{DateTime, SecondsFormat, Utc};
+use chrono_tz::Tz;
 use quick_cache::sync::Cache;
 
 use super::error::WebError;
@@ -51,10 +53,31 @@ impl Frame {
         self.visitor.form_token()
     }
 
+    /// An instant as whoever is signed in reads it.
+    pub fn when(&self, at: DateTime<Utc>) -> When {
+        let zone = self.account().map_or(Tz::UTC, |account| account.time_zone);
+        When {
+            datetime: at.to_rfc3339_opts(SecondsFormat::Secs, true),
+            text: at
+                .with_timezone(&zone)
+                .format("%-d %B %Y, %H:%M %Z")
+                .to_string(),
+        }
+    }
+
     /// Whether everybody may make an account.
     pub fn may_sign_up(&self) -> bool {
         self.visitor.service().people.registration == Registration::Open
     }
+}
+
+/// An instant for a `time` element.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct When {
+    /// For programs.
+    pub datetime: String,
+    /// For people, where they live.
+    pub text: String,
 }
 
 /// Something that is told once, on the next page.

@@ -65,6 +65,7 @@ async fn add(visitor: Visitor, form: Form) -> Answer {
     let id = match known {
         Some(id) => id,
         None if may_add => {
+            visitor.look_up()?;
             let (id, is_new) = service.store.add_site(site, (service.clock)()).await?;
             if is_new {
                 service.scheduler.wake();

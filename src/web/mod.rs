@@ -7,6 +7,7 @@
 //! common is in [`frame`].
 
 mod accounts;
+mod admin;
 pub mod api;
 mod assets;
 pub mod auth;
@@ -19,11 +20,13 @@ pub mod forms;
 pub mod frame;
 mod front;
 mod home;
+pub mod limits;
+pub mod lists;
 pub mod live;
-pub mod opml;
 pub mod paths;
 pub mod report;
 pub mod session;
+mod settings;
 mod sites;
 mod words;
 
@@ -46,8 +49,9 @@ use crate::store::Store;
 use self::error::WebError;
 use self::feeds::Feeds;
 use self::frame::{Notices, PageError};
+use self::limits::Limits;
+use self::lists::Imports;
 use self::live::Readings;
-use self::opml::Imports;
 use self::paths::Paths;
 use self::report::Reports;
 
@@ -95,19 +99,12 @@ pub struct People {
     pub registration: Registration,
     /// The hash of what makes the first account, where there was none at the start.
     pub first: Option<[u8; 32]>,
+    /// What is too much.
+    pub limits: Limits,
     /// What is to be told on the next page.
     pub notices: Notices,
-}
-
-impl People {
-    /// Nobody was there yet.
-    pub fn new(registration: Registration, first: Option<[u8; 32]>) -> People {
-        People {
-            registration,
-            first,
-            notices: Notices::default(),
-        }
-    }
+    /// The settings of the instance and their values, for admins to look at.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// The service as handlers get it.
@@ -151,8 +148,10 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .configure(report::routes)
         .configure(home::routes)
         .configure(follow::routes)
-        .configure(opml::routes)
+        .configure(lists::routes)
         .configure(accounts::routes)
+        .configure(settings::routes)
+        .configure(admin::routes)
         .configure(assets::routes)
         .default_service(web::to(nothing_here));
 }

@@ -100,7 +100,8 @@ impl Reports {
     }
 
     /// The report on a site as it stands; begins one if there is none, or if that is not fresh.
-    fn ask(self: &Arc<Self>, service: &Data, site: &SiteUrl) -> Result<Report, WebError> {
+    fn ask(self: &Arc<Self>, visitor: &Visitor, site: &SiteUrl) -> Result<Report, WebError> {
+        let service = visitor.service();
         let mut made = self.lock();
         made.retain(|_, report| report.began.elapsed() < KEPT);
         if let Some(report) = made.get(site.url()) {
@@ -114,6 +115,7 @@ impl Reports {
             let busy = "many sites are being read for others at the moment; ask again in a minute";
             return Err(WebError::TooSoon(busy.to_owned(), Duration::from_secs(60)));
         }
+        visitor.look_up()?;
         let report = Report {
             documents: Documents::default(),
             began: Instant::now(),
@@ -299,7 +301,7 @@ async fn report(visitor: Visitor, query: web::Query<Query>) -> Answer {
             });
         }
     };
-    let report = service.reports.ask(service, &site)?;
+    let report = service.reports.ask(&visitor, &site)?;
     let name = readable_address(site.url());
     let Some((_, found)) = report.found else {
         return page(&ReadingPage {

@@ -22,6 +22,7 @@ use chrono_tz::Tz;
 
 use super::error::WebError;
 use super::frame::{Frame, Notice, PageError, error_page};
+use super::limits::{Act, Client, Daily};
 use super::paths::Paths;
 use super::words::Present;
 use super::{Data, forms};
@@ -41,6 +42,7 @@ struct Inner {
     service: Data,
     signed_in: Option<(Account, Session)>,
     agent: String,
+    client: Client,
     /// What the browser shows in its cookie, or will from now on.
     secret: RefCell<Option<String>>,
     /// Cookies to give and to take.
@@ -90,8 +92,10 @@ impl Visitor {
         };
         let agent = request.headers().get(header::USER_AGENT);
         let agent = agent.and_then(|value| value.to_str().ok());
+        let client = service.people.limits.client(request);
         let visitor = Visitor(Rc::new(Inner {
             service,
+            client,
             signed_in,
             agent: describe(agent.unwrap_or_default()),
             secret: RefCell::new(secret),
@@ -104,6 +108,21 @@ impl Visitor {
     /// The service.
     pub fn service(&self) -> &Data {
         &self.0.service
+    }
+
+    /// Where they ask from, for limits.
+    pub fn client(&self) -> Client {
+        self.0.client
+    }
+
+    /// Counts a site that they have read, which is new or is read again: for the account, or for the address of a
+    /// visitor without one.
+    pub fn look_up(&self) -> Result<(), WebError> {
+        let limits = &self.0.service.people.limits;
+        match self.account() {
+            Some(account) => limits.daily(Daily::Lookup, account),
+            None => limits.address(Act::Lookup, self.client()),
+        }
     }
 
     /// The account, if somebody is signed in.

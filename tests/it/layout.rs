@@ -83,7 +83,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
     ("sha2", &["secret.rs", "web/feeds/"]),
-    ("opml", &["web/opml.rs"]),
+    ("opml", &["web/lists.rs", "read/"]),
     ("rpassword", &["cli/"]),
     ("governor", &["web/limits.rs"]),
     ("multer", &["web/forms.rs"]),

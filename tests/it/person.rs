@@ -11,6 +11,8 @@ use crate::ask::{Answered, Ask};
 #[derive(Debug, Clone)]
 pub struct Person {
     address: SocketAddr,
+    /// Where a proxy says that they are.
+    pub from: Option<&'static str>,
     pub cookies: BTreeMap<String, String>,
 }
 
@@ -24,6 +26,7 @@ impl Person {
     pub fn at(address: SocketAddr) -> Person {
         Person {
             address,
+            from: None,
             cookies: BTreeMap::new(),
         }
     }
@@ -36,6 +39,9 @@ impl Person {
             .collect();
         if !cookies.is_empty() {
             ask = ask.header("Cookie", &cookies.join("; "));
+        }
+        if let Some(from) = self.from {
+            ask = ask.header("X-Forwarded-For", from);
         }
         let answer = ask.to(self.address);
         for (_, value) in answer

@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use serde_json::{Value, json};
-use sitebell::account::{Registration, Scope};
+use sitebell::account::{Allowance, Registration, Scope};
 use sitebell::check::CheckSettings;
 use sitebell::fetch::{FetchSettings, Fetcher};
 use sitebell::schedule::policy::Policy;
 use sitebell::schedule::{Clock, Scheduler, Work};
-use sitebell::secret::Token;
+use sitebell::secret::{SessionKey, Token};
 use sitebell::site::SiteId;
 use sitebell::store::Store;
 use sitebell::web::feeds::Feeds;
+use sitebell::web::frame::Notices;
+use sitebell::web::limits::Limits;
+use sitebell::web::lists::Imports;
 use sitebell::web::live::Readings;
-use sitebell::web::opml::Imports;
 use sitebell::web::paths::Paths;
 use sitebell::web::report::Reports;
 use sitebell::web::{self, People, Service};
@@ -28,6 +31,7 @@ use url::Url;
 use crate::ask::{Answered, Ask};
 use crate::den::{NOW, open_settings};
 use crate::names::Loopback;
+use crate::person::Person;
 
 /// Where the service says it is.
 pub const PUBLIC: &str = "https://bell.example/";
@@ -44,6 +48,10 @@ pub struct World {
     pub first: Option<[u8; 32]>,
     /// Whether people without an account may add sites, from its next start on.
     pub visitors_add: bool,
+    /// How much accounts may do, from its next start on.
+    pub allowance: Allowance,
+    /// Proxies in front of it, from its next start on.
+    pub proxies: Vec<IpNet>,
     running: Option<Running>,
     /// Tokens that may do anything their account may.
     pub alice: String,
@@ -82,6 +90,8 @@ impl World {
             registration: Registration::Closed,
             first: None,
             visitors_add: true,
+            allowance: Allowance::default(),
+            proxies: Vec::new(),
             running: None,
             alice: String::new(),
             bob: String::new(),
@@ -169,7 +179,13 @@ impl World {
             fetcher,
             feeds,
             paths: Paths::new(public),
-            people: People::new(self.registration, self.first),
+            people: People {
+                registration: self.registration,
+                first: self.first,
+                limits: Limits::new(self.allowance, self.proxies.clone(), self.clock()),
+                notices: Notices::default(),
+                settings: vec![("listen", address.to_string())],
+            },
             visitors_add: self.visitors_add,
             readings,
             imports: Imports::new(),
@@ -211,6 +227,27 @@ impl World {
             .await
             .unwrap();
         token.reveal().to_owned()
+    }
+
+    /// A browser in which an account is signed in.
+    pub async fn person(&self, name: &str) -> Person {
+        let account = self.store().account_by_name(name).await.unwrap().unwrap();
+        let key = SessionKey::make().unwrap();
+        let (hash, now) = (key.hash(), self.now());
+        let begun = self
+            .store()
+            .begin_session(account.id, &hash, "Firefox on Linux", now);
+        begun.await.unwrap();
+        let mut person = Person::at(self.address());
+        let cookie = if self.public.starts_with("https") {
+            "__Host-sitebell"
+        } else {
+            "sitebell"
+        };
+        person
+            .cookies
+            .insert(cookie.to_owned(), key.reveal().to_owned());
+        person
     }
 
     pub fn ask(&self, ask: Ask) -> Answered {

@@ -249,7 +249,7 @@ impl Browser {
         let script = "const done = arguments[0], moved = [];
             new PerformanceObserver(list => {
                 for (const shift of list.getEntries().filter(shift => !shift.hadRecentInput))
-                    moved.push(...shift.sources.map(source => source.node?.parentElement?.outerHTML.slice(0, 100) ?? '?'));
+                    moved.push(...shift.sources.map(source => `${shift.startTime} ${source.node?.outerHTML?.slice(0, 100)}`));
             }).observe({type: 'layout-shift', buffered: true});
             requestAnimationFrame(() => requestAnimationFrame(() => done(moved)));";
         let moved = self.client.execute_async(script, vec![]).await.unwrap();

@@ -1,6 +1,7 @@
 //! Every page: how it looks, and whether everybody can use it.
 
 use chrono::TimeDelta;
+use sitebell::secret::FirstKey;
 
 use super::following::{sign_up, world};
 use super::{Browser, Script};
@@ -90,6 +91,7 @@ async fn every_public_page_is_fit_for_everybody() {
         ("nothing", &owl.page("/")),
         ("check", "/check"),
         ("sign-in", "/sign-in"),
+        ("recover", "/recover"),
         ("missing", "/sites/none.example/"),
     ];
     look(&browser, &world, &pages).await;
@@ -141,6 +143,42 @@ async fn every_page_of_an_account_is_fit_for_everybody() {
         ("home", "/home"),
         ("home-searched", "/home?q=summer&kind=updated"),
         ("followed", "/home/sites"),
+        ("settings", "/settings"),
+        ("settings-password", "/settings/password"),
+        ("settings-sessions", "/settings/sessions"),
+        ("settings-tokens", "/settings/tokens"),
+        ("settings-time-zone", "/settings/time-zone"),
+        ("settings-delete", "/settings/delete"),
+    ];
+    look(&browser, &world, &pages).await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_of_an_admin_is_fit_for_everybody() {
+    let mut world = World::in_browser().await;
+    let key = FirstKey::make().unwrap();
+    world.first = Some(key.hash());
+    world.restart().await;
+    let den = rich();
+    world.follow(&den.url("/")).await;
+    for account in world.store().accounts().await.unwrap() {
+        world.store().remove_account(account.id).await.unwrap();
+    }
+    let browser = Browser::start(Script::On).await;
+    let first = format!("/first-account?key={}", key.reveal());
+    look(&browser, &world, &[("first-account", &first)]).await;
+    browser.fill("#name", "carol").await;
+    browser.fill("#password", "correct horse battery").await;
+    browser.click("main form button").await;
+    browser.see("Welcome").await;
+    browser.look("welcome").await;
+    let pages = [
+        ("admin", "/admin"),
+        ("admin-sites", "/admin/sites"),
+        ("admin-remove", "/admin/sites/remove?site=1"),
+        ("admin-accounts", "/admin/accounts"),
+        ("admin-invites", "/admin/invites"),
     ];
     look(&browser, &world, &pages).await;
     browser.close().await;

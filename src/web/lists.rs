@@ -19,12 +19,13 @@ use super::error::WebError;
 use super::feeds::Source;
 use super::forms::{Field, Form};
 use super::frame::{Answer, Frame, form_again, page, see_other};
+use super::limits::Daily;
 use super::live::{self, Documents, Known};
 use super::paths::FeedPath;
 use super::session::SignedIn;
 use super::words::count;
 use super::{Data, get_or_head, only};
-use crate::account::AccountId;
+use crate::account::{Account, AccountId};
 use crate::read::opml::{self as list, Outline};
 use crate::site::{CollectionId, SiteId, SiteUrl};
 use crate::store::SiteRow;
@@ -159,8 +160,11 @@ async fn shown(own: &SignedIn) -> Result<Option<Shown>, WebError> {
 
 async fn reading(own: SignedIn, known: web::Query<Known>) -> Answer {
     let import = own.visitor.service().imports.of(own.account.id);
-    let import = import.ok_or(WebError::NotFound("import"))?;
-    Ok(live::progress(import.done, &known, import.is_done))
+    let (documents, is_done) = match import {
+        Some(import) => (import.done, import.is_done),
+        None => (Documents::default(), true),
+    };
+    Ok(live::progress(documents, &known, is_done))
 }
 
 async fn import(own: SignedIn, form: Form) -> Answer {
@@ -184,6 +188,7 @@ async fn import(own: SignedIn, form: Form) -> Answer {
         return again(&"the list is empty; choose another file");
     }
     let account = own.account.id;
+    let owner = own.account.clone();
     if service
         .imports
         .of(account)
@@ -191,6 +196,7 @@ async fn import(own: SignedIn, form: Form) -> Answer {
     {
         return again(&"another list is still being imported; wait until that is done");
     }
+    service.people.limits.daily(Daily::Import, &own.account)?;
     service.imports.lock().insert(
         account,
         Import {
@@ -207,7 +213,7 @@ async fn import(own: SignedIn, form: Form) -> Answer {
         let ending = Ending(working.clone(), account);
         for outline in outlines {
             let name = name(&outline);
-            let result = follow(&working, account, outline).await;
+            let result = follow(&working, &owner, outline).await;
             ending.0.imports.change(account, |import| {
                 import.done.add_text(name.clone());
                 match result {
@@ -243,11 +249,16 @@ fn name(outline: &Outline) -> String {
 }
 
 /// Follows what one line of a list means; or why that cannot be done.
-async fn follow(service: &Data, account: AccountId, outline: Outline) -> Result<SiteId, String> {
+async fn follow(service: &Data, owner: &Account, outline: Outline) -> Result<SiteId, String> {
+    let account = owner.id;
     let ours = "something went wrong on our side; try it again later".to_owned();
     let told = |error: crate::store::StoreError| {
         tracing::error!(error = &error as &dyn std::error::Error, "an import failed");
         ours.clone()
+    };
+    let may_follow = || async {
+        let allowed = service.may_follow(owner, 1).await;
+        allowed.map_err(|refusal| refusal.to_string())
     };
     let now = (service.clock)();
     let own = outline
@@ -267,10 +278,20 @@ async fn follow(service: &Data, account: AccountId, outline: Outline) -> Result<
             let typed = SiteUrl::parse(address.unwrap_or_default()).map_err(|e| e.to_string())?;
             let judged = service.fetcher.judge(typed.url());
             judged.map_err(|refusal| refusal.to_string())?;
-            let added = service.store.add_site(typed, now).await;
-            (added.map_err(&told)?.0, None)
+            match service.store.find_site(&typed).await.map_err(&told)? {
+                Some(site) => (site, None),
+                None => {
+                    may_follow().await?;
+                    let added = service.store.add_site(typed, now).await;
+                    (added.map_err(&told)?.0, None)
+                }
+            }
         }
     };
+    let before = service.store.subscriptions(account).await.map_err(&told)?;
+    if !before.iter().any(|known| known.site == site) {
+        may_follow().await?;
+    }
     let id = (service.store)
         .subscribe(account, site, collection, now)
         .await
