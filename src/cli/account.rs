@@ -58,7 +58,7 @@ pub(super) fn command() -> Command {
         )
         .subcommand(
             Command::new("disable")
-                .about("Keep an account, but let neither it nor its tokens in")
+                .about("Keep an account, but sign it out everywhere and let neither it nor its tokens in")
                 .arg(name()),
         )
         .subcommand(
@@ -68,7 +68,7 @@ pub(super) fn command() -> Command {
         )
         .subcommand(
             Command::new("reset-password")
-                .about("Give an account a new password, and print its new recovery code")
+                .about("Give an account a new password, sign it out everywhere, and print its new recovery code")
                 .arg(name())
                 .arg(password()),
         )

@@ -293,6 +293,8 @@ async fn make_account(
     };
     // Before the work of hashing.
     if (service.store.account_by_name(name.as_str()).await?).is_some() {
+        // Who is here must be told now and then, but not to those who ask for one name after the other.
+        (service.people.limits).address(Act::Guess, visitor.client())?;
         return Ok(taken());
     }
     (service.people.limits).address(Act::SignUp, visitor.client())?;

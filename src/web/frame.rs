@@ -225,6 +225,10 @@ pub struct Refusal {
     sentence: String,
 }
 
+/// Where not even the frame of a page can be made.
+const BARE: &str = "<!doctype html><html lang=\"en\"><title>Sitebell</title><h1>That did not work</h1>\
+     <p>Something went wrong on our side; trying again later may help.</p></html>";
+
 /// Makes a page of a refusal that is meant for people. An error does not know who asked, so it is done here.
 pub(super) fn error_page(
     mut response: ServiceResponse<BoxBody>,
@@ -241,11 +245,8 @@ pub(super) fn error_page(
         }
         .render()
         .unwrap_or_default(),
-        // Nobody can be asked who this is, and it says so in one sentence of ours without markup.
-        None => format!(
-            "<!doctype html><title>Sitebell</title><p>{}</p>",
-            "Something went wrong on our side; try again later."
-        ),
+        // Who asks cannot be found out, so the frame is left out.
+        None => BARE.to_owned(),
     };
     response.map_body(|_, _| BoxBody::new(page))
 }

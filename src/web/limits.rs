@@ -160,10 +160,20 @@ impl Limits {
         if self.known.get(&self.pair(name, client)).is_some() {
             return Ok(());
         }
-        let key = self.hasher.hash_one(name.to_lowercase());
+        self.guess_at(self.hasher.hash_one(name.to_lowercase()), "name")
+    }
+
+    /// Counts a guess at a password by who is signed in already, and may not be the owner.
+    pub fn guess_own(&self, account: &Account, client: Client) -> Result<(), WebError> {
+        self.address(Act::Guess, client)?;
+        self.guess_at(self.hasher.hash_one(account.id), "account")
+    }
+
+    fn guess_at(&self, key: u64, what: &str) -> Result<(), WebError> {
         self.names.check(key, &self.clock).map_err(|wait| {
             let when = wait_in_words(wait);
-            let sentence = format!("there were too many tries for this name; try again in {when}");
+            let sentence =
+                format!("there were too many tries for this {what}; try again in {when}");
             WebError::TooSoon(sentence, wait)
         })
     }

@@ -171,7 +171,7 @@ async fn renew_code(service: Data, own: SignedIn, form: Form) -> Answer {
 /// session may be somebody else's.
 async fn wrong_password(own: &SignedIn, typed: &str) -> Result<Option<Field>, WebError> {
     let service = own.visitor.service();
-    (service.people.limits).guess(&own.account.name, own.visitor.client())?;
+    (service.people.limits).guess_own(&own.account, own.visitor.client())?;
     let kept = service.store.password_hash(own.account.id).await?;
     let is_right = verify_password(typed, kept.as_deref()).await?;
     Ok((!is_right).then(|| Field::secret("this is not your password")))

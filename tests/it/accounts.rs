@@ -259,6 +259,80 @@ async fn a_wrong_name_and_a_wrong_password_look_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_disabled_account_is_told_so_only_if_the_password_is_right() {
+    let world = world(Registration::Open).await;
+    sign_up(&world, "carol", "correct horse");
+    let account = world.store().account_by_name("carol").await.unwrap();
+    let id = account.unwrap().id;
+    world.store().set_disabled(id, true).await.unwrap();
+    let try_with = |password: &str| {
+        let mut carol = Person::at(world.address());
+        let page = carol.open("/sign-in");
+        let fields = [("name", "carol"), ("password", password)];
+        let page = carol.send(&page, "/sign-in", &fields);
+        assert_eq!(page.status(), 422);
+        assert!(!carol.cookies.contains_key(SESSION));
+        page.has("This account is disabled")
+    };
+    assert!(try_with("correct horse") && !try_with("wrong horse"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_that_was_hashed_in_an_older_way_is_hashed_anew_when_it_is_used() {
+    use argon2::password_hash::PasswordHasher;
+    use argon2::{Algorithm, Argon2, Params, Version};
+
+    let world = world(Registration::Open).await;
+    let (_, code) = sign_up(&world, "carol", "correct horse");
+    let weak = Params::new(64, 1, 1, None).unwrap();
+    let weak = Argon2::new(Algorithm::Argon2id, Version::V0x13, weak);
+    let weak = weak.hash_password(b"correct horse").unwrap().to_string();
+    let account = world.store().account_by_name("carol").await.unwrap();
+    let id = account.unwrap().id;
+    world.store().set_password(id, &weak, None).await.unwrap();
+    for _ in 0..2 {
+        let mut carol = Person::at(world.address());
+        let page = carol.open("/sign-in?next=/welcome");
+        let fields = [("name", "carol"), ("password", "correct horse")];
+        assert_eq!(carol.send(&page, "/sign-in", &fields).path, "/welcome");
+        let kept = world.store().password_hash(id).await.unwrap().unwrap();
+        assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+    }
+    assert_eq!(code.len(), 34);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_with_files_carry_the_token_too() {
+    let world = world(Registration::Open).await;
+    let (carol, _) = sign_up(&world, "carol", "correct horse");
+    let token = carol.clone().open("/welcome").value("csrf");
+    let send = |body: &str| {
+        let ask = Ask::new("POST", "/sign-out").body(body);
+        let ask = ask.header("Content-Type", "multipart/form-data; boundary=xx");
+        carol.clone().ask(ask).status
+    };
+    let part = |name: &str, value: &str| {
+        format!("--xx\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    };
+    let many = part("x", "y").repeat(200) + &part("csrf", &token) + "--xx--\r\n";
+    let cut_off = part("csrf", &token);
+    for (body, status) in [
+        ("", 400),
+        ("nonsense", 400),
+        (&cut_off, 400),
+        (&many, 400),
+        (&(part("csrf", "wrong") + "--xx--\r\n"), 403),
+        ("--xx--\r\n", 403),
+        (
+            &(part("file", "content") + &part("csrf", &token) + "--xx--\r\n"),
+            303,
+        ),
+    ] {
+        assert_eq!(send(body), status, "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_led_elsewhere_after_signing_in() {
     let world = world(Registration::Open).await;
     let (carol, _) = sign_up(&world, "carol", "correct horse");

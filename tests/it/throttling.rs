@@ -101,6 +101,14 @@ async fn guesses_from_one_address_are_slowed_down_whatever_the_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_is_here_is_not_told_to_those_who_ask_for_many_names() {
+    let world = world(Registration::Open).await;
+    let answers = (0..100).map(|_| sign_up(&world, "alice").status);
+    let answers: Vec<u16> = answers.take_while(|status| *status == 422).collect();
+    assert_eq!(answers.len(), 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_address_makes_a_few_accounts_and_then_waits() {
     let world = world(Registration::Open).await;
     for number in 0..10 {

@@ -94,6 +94,12 @@ impl Browser {
         self.client.goto(url).await.unwrap();
     }
 
+    /// Shows a session at the host of the page that is open.
+    pub async fn be_signed_in(&self, cookie: &str, value: &str) {
+        let cookie = json!({"cookie": {"name": cookie, "value": value, "path": "/"}});
+        self.command("POST", "cookie", cookie).await;
+    }
+
     pub async fn reload(&self) {
         self.client.refresh().await.unwrap();
     }
