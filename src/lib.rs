@@ -19,7 +19,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`secret`], [`memory`] | the words of the product, as types |
-//! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata |
+//! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata, lists of subscriptions |
 //! | [`fetch`] | one polite, guarded, bounded GET |
 //! | [`load`] | one document within the bounds of one check |
 //! | [`discover`] | from what was typed to the root document |

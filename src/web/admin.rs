@@ -10,8 +10,9 @@ use serde::Deserialize;
 use super::error::WebError;
 use super::feeds::Source;
 use super::forms::{Field, Form};
-use super::frame::{Answer, Frame, Notice, When, form_again, page, see_other};
+use super::frame::{Answer, Frame, Notice, form_again, page, see_other};
 use super::session::{SignedIn, SignedInAdmin};
+use super::words::When;
 use super::{Data, get_or_head, only};
 use crate::account::{Account, AccountId, Quotas, Registration};
 use crate::secret::InviteKey;
@@ -462,10 +463,10 @@ async fn invites_page(own: &SignedIn, note: Field) -> Result<InvitesPage, WebErr
     let frame = own.frame();
     let line = |invite: Invite| {
         let state = match &invite.used {
-            Some((at, Some(name))) => format!("used by “{name}”, {}", frame.when(*at).text),
-            Some((at, None)) => format!("used {}", frame.when(*at).text),
+            Some((at, Some(name))) => format!("used by “{name}”, {}", frame.when(*at).exact),
+            Some((at, None)) => format!("used {}", frame.when(*at).exact),
             None if invite.expires_at <= now => "too old".to_owned(),
-            None => format!("good until {}", frame.when(invite.expires_at).text),
+            None => format!("good until {}", frame.when(invite.expires_at).exact),
         };
         let is_open = invite.used.is_none() && invite.expires_at > now;
         InviteLine {

@@ -9,8 +9,9 @@ use serde_json::json;
 
 use super::error::WebError;
 use super::forms::{Field, Form};
-use super::frame::{Answer, Frame, Notice, When, form_again, page, see_other};
+use super::frame::{Answer, Frame, Notice, form_again, page, see_other};
 use super::session::SignedIn;
+use super::words::When;
 use super::{Data, get_or_head, only};
 use crate::account::{Scope, SessionId};
 use crate::secret::{Password, RecoveryCode, Token, hash_password, verify_password};
