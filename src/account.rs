@@ -241,7 +241,7 @@ impl Registration {
 pub struct SubscriptionId(pub i64);
 
 /// An account follows a site, or one collection of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -249,6 +249,8 @@ pub struct Subscription {
     pub site: SiteId,
     /// The collection; none for all of them.
     pub collection: Option<CollectionId>,
+    /// Where the account keeps it; empty for nowhere in particular.
+    pub folder: String,
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ settings! { Service {
     "listen" ADDRESS "127.0.0.1:8080" "The address and port that the service answers at";
     "public-url" URL "" "The address at which people reach the service; http:// and the one above where nothing is given";
     "registration" WHO "closed" "Who may sign up: open, invite or closed";
+    "visitors-add" WHETHER "yes" "Whether people without an account may add sites: yes or no; what is known can always be viewed";
     "account-sites" NUMBER "1000" "Sites that an account may follow; admins may follow any number, and give others other quotas";
     "account-lookups" NUMBER "200" "Sites that an account may have read in a day, new ones or again";
     "account-imports" NUMBER "20" "Lists of subscriptions that an account may import in a day";
@@ -172,6 +173,8 @@ pub struct ServiceSettings {
     pub public_url: Option<Url>,
     /// Who may sign up.
     pub registration: Registration,
+    /// Whether people without an account may add sites.
+    pub visitors_add: bool,
     /// How much accounts may do.
     pub allowance: Allowance,
     /// Proxies in front of it.
@@ -312,6 +315,11 @@ impl Values {
             registration: self.one("registration", |text| {
                 Registration::parse(text)
                     .ok_or_else(|| "it must be open, invite or closed".to_owned())
+            })?,
+            visitors_add: self.one("visitors-add", |text| match text {
+                "yes" => Ok(true),
+                "no" => Ok(false),
+                _ => Err("it must be yes or no".to_owned()),
             })?,
             allowance: Allowance {
                 sites: self.one("account-sites", number)?,

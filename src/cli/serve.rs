@@ -20,7 +20,10 @@ use crate::store::{ServeLock, Store};
 use crate::web::feeds::Feeds;
 use crate::web::frame::Notices;
 use crate::web::limits::Limits;
+use crate::web::lists::Imports;
+use crate::web::live::Readings;
 use crate::web::paths::Paths;
+use crate::web::report::Reports;
 use crate::web::{self, People, Service};
 
 /// Checks that are under way when the service stops have so long to end. Whoever stops services waits ten seconds and
@@ -87,6 +90,8 @@ async fn serve(config: Config) -> Result<(), CliError> {
         .map_err(|error| failed(&error))?;
     let clock: Clock = Arc::new(Utc::now);
     let feeds = Arc::new(Feeds::new(config.service.feed_memory));
+    let readings = Arc::new(Readings::default());
+    let reports = Arc::new(Reports::new(settings.clone()));
     let scheduler = Scheduler::start(Work {
         store: store.clone(),
         fetcher: fetcher.clone(),
@@ -95,8 +100,15 @@ async fn serve(config: Config) -> Result<(), CliError> {
         hosts_at_once: config.service.max_hosts,
         clock: clock.clone(),
         listener: Arc::new({
-            let feeds = feeds.clone();
-            move |site, is_visible, next| feeds.checked(site, is_visible, next)
+            let (feeds, readings) = (feeds.clone(), readings.clone());
+            move |site, is_visible, next| {
+                feeds.checked(site, is_visible, next);
+                readings.ended(site);
+            }
+        }),
+        watcher: Arc::new({
+            let readings = readings.clone();
+            move |site, url| readings.document(site, url)
         }),
     })
     .await
@@ -138,6 +150,10 @@ async fn serve(config: Config) -> Result<(), CliError> {
         feeds,
         paths,
         people,
+        visitors_add: config.service.visitors_add,
+        readings,
+        reports,
+        imports: Imports::new(),
         clock,
     };
     let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;

@@ -41,6 +41,9 @@ pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 /// Hears of a check that was saved: of which site, whether something visible changed, and when the next one is due.
 pub type Listener = Arc<dyn Fn(SiteId, bool, DateTime<Utc>) + Send + Sync>;
 
+/// Hears of every document of a site before it is fetched.
+pub type Watcher = Arc<dyn Fn(SiteId, &Url) + Send + Sync>;
+
 /// What a scheduler works with.
 pub struct Work {
     /// What is due, and where results go.
@@ -57,6 +60,8 @@ pub struct Work {
     pub clock: Clock,
     /// Told of every check that was saved.
     pub listener: Listener,
+    /// Told of every document that is read.
+    pub watcher: Watcher,
 }
 
 /// Checks sites when they are due or when it is asked to. A clone is the same one.
@@ -370,8 +375,10 @@ impl Inner {
         let inner = self.clone();
         let reading: JoinHandle<_> = tokio::spawn(async move {
             let work = &inner.work;
+            let watcher = work.watcher.clone();
             check_and_save_as(
                 number,
+                Arc::new(move |url| watcher(site, url)),
                 &work.store,
                 &work.fetcher,
                 site,

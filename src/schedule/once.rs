@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use url::Url;
 
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
 use crate::fetch::{FetchError, Fetcher, Meter};
@@ -51,12 +52,18 @@ pub async fn check_and_save(
     clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
 ) -> Result<Done, ScheduleError> {
     let check = store.begin_check(site, clock()).await?;
-    check_and_save_as(check, store, fetcher, site, settings, policy, clock).await
+    let watcher = Arc::new(|_: &Url| {});
+    check_and_save_as(
+        check, watcher, store, fetcher, site, settings, policy, clock,
+    )
+    .await
 }
 
-/// The same for a check that has a number already.
+/// The same for a check that has a number already, and somebody who hears of every document before it is fetched.
+#[allow(clippy::too_many_arguments)] // Each is another thing.
 pub(super) async fn check_and_save_as(
     check: CheckId,
+    watcher: Arc<dyn Fn(&Url) + Send + Sync>,
     store: &Store,
     fetcher: &Fetcher,
     site: SiteId,
@@ -77,7 +84,7 @@ pub(super) async fn check_and_save_as(
         Some(&memory),
         settings,
         started_at,
-        Arc::new(|_| {}),
+        watcher,
     )
     .await;
     let planning = Planning {

@@ -8,6 +8,7 @@
 //! reported, unless it lasts a minute. The clock is the caller's. Instants are kept to the microsecond.
 
 mod account;
+mod brief;
 mod change;
 mod check;
 mod collection;
@@ -41,6 +42,7 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
 
 pub use self::account::{Admission, NewAccount, Token};
+pub use self::brief::{EntryBrief, Place, PlaceError, Wanted};
 pub use self::change::{ChangeRow, Cursor, CursorError};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;

@@ -1,4 +1,4 @@
-//! Files that are part of the program: styles and the bell.
+//! Files that are part of the program: styles, the bell, and a small script.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -21,6 +21,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "feed.css",
         "text/css; charset=utf-8",
         include_str!("../../static/feed.css"),
+    ),
+    (
+        "site.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../static/site.js"),
     ),
     (
         "bell.svg",

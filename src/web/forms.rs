@@ -215,8 +215,15 @@ impl Field {
 /// A sentence as it stands alone: with a capital and a full stop.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(char::to_uppercase);
-    let mut sentence: String = first.into_iter().flatten().chain(letters).collect();
+    // The name of a host or an address is written as it is, wherever it stands.
+    let is_name = |word: &str| word.trim_end_matches(['.', ',', ':']).contains(['.', ':']);
+    let mut sentence: String = match text.split(' ').next().is_some_and(is_name) {
+        true => text.to_owned(),
+        false => {
+            let first = letters.next().map(char::to_uppercase);
+            first.into_iter().flatten().chain(letters).collect()
+        }
+    };
     if !sentence.ends_with(['.', '!', '?']) {
         sentence.push('.');
     }

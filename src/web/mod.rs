@@ -11,15 +11,24 @@ mod admin;
 pub mod api;
 mod assets;
 pub mod auth;
+mod calendar;
+mod changes;
 pub mod error;
 pub mod feeds;
+mod follow;
 pub mod forms;
 pub mod frame;
+mod front;
+mod home;
 pub mod limits;
-mod pages;
+pub mod lists;
+pub mod live;
 pub mod paths;
+pub mod report;
 pub mod session;
 mod settings;
+mod sites;
+mod words;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -41,7 +50,10 @@ use self::error::WebError;
 use self::feeds::Feeds;
 use self::frame::{Notices, PageError};
 use self::limits::Limits;
+use self::lists::Imports;
+use self::live::Readings;
 use self::paths::Paths;
+use self::report::Reports;
 
 /// Threads that answer. What they do is short: the store works on threads of its own.
 const WORKERS: usize = 2;
@@ -69,6 +81,14 @@ pub struct Service {
     pub paths: Paths,
     /// Who comes in.
     pub people: People,
+    /// Whether those without an account may add sites.
+    pub visitors_add: bool,
+    /// What is being read.
+    pub readings: Arc<Readings>,
+    /// What authors should know.
+    pub reports: Arc<Reports>,
+    /// Lists that are being imported.
+    pub imports: Imports,
     /// The time.
     pub clock: Clock,
 }
@@ -123,7 +143,12 @@ pub fn routes(config: &mut web::ServiceConfig) {
         ))
         .service(web::scope("/api/v1").configure(api::routes))
         .configure(feeds::routes)
-        .configure(pages::routes)
+        .configure(front::routes)
+        .configure(sites::routes)
+        .configure(report::routes)
+        .configure(home::routes)
+        .configure(follow::routes)
+        .configure(lists::routes)
         .configure(accounts::routes)
         .configure(settings::routes)
         .configure(admin::routes)

@@ -42,6 +42,11 @@ impl Paths {
         self.below(&["static", "style.css"])
     }
 
+    /// The script of our pages.
+    pub fn script(&self) -> String {
+        self.below(&["static", "site.js"])
+    }
+
     /// The bell.
     pub fn icon(&self) -> String {
         self.below(&["static", "bell.svg"])
@@ -101,6 +106,33 @@ impl Paths {
             return None;
         }
         Some(self.at(path))
+    }
+
+    /// One of our own addresses as a request for it has it, for [`own_page`](Paths::own_page).
+    pub fn asked(&self, address: &str) -> String {
+        let rest = address.strip_prefix(self.root.as_str());
+        format!("/{}", rest.unwrap_or_default())
+    }
+
+    /// One of our own addresses without the host, for redirects.
+    pub fn local(&self, address: &str) -> String {
+        let origin = self.root.as_str().len() - self.root.path().len();
+        address.get(origin..).unwrap_or("/").to_owned()
+    }
+
+    /// The report on a site for its author.
+    pub fn report(&self, url: &str) -> String {
+        with_query(self.below(&["check"]), &[("url", url)])
+    }
+
+    /// What was read so far for that.
+    pub fn report_reading(&self, url: &str) -> String {
+        with_query(self.at("check/reading.json"), &[("url", url)])
+    }
+
+    /// What was read so far of a site.
+    pub fn reading(&self, site: &str) -> String {
+        self.local(&self.below(&["sites", site, "reading.json"]))
     }
 
     /// The page of a site.
@@ -207,6 +239,15 @@ impl Paths {
         }
         url.into()
     }
+}
+
+/// An address with a query.
+pub fn with_query(mut address: String, pairs: &[(&str, &str)]) -> String {
+    address.push('?');
+    let start = address.len();
+    form_urlencoded::Serializer::for_suffix(address, start)
+        .extend_pairs(pairs)
+        .finish()
 }
 
 #[cfg(test)]

@@ -18,11 +18,13 @@ use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, ResponseError};
+use chrono_tz::Tz;
 
 use super::error::WebError;
 use super::frame::{Frame, Notice, PageError, error_page};
 use super::limits::{Act, Client, Daily};
 use super::paths::Paths;
+use super::words::Present;
 use super::{Data, forms};
 use crate::account::{Account, AccountId, Session};
 use crate::secret::{SessionKey, VisitKey, form_token};
@@ -126,6 +128,14 @@ impl Visitor {
     /// The account, if somebody is signed in.
     pub fn account(&self) -> Option<&Account> {
         self.0.signed_in.as_ref().map(|(account, _)| account)
+    }
+
+    /// The time, where they live.
+    pub fn present(&self) -> Present {
+        Present {
+            now: (self.0.service.clock)(),
+            zone: self.account().map_or(Tz::UTC, |account| account.time_zone),
+        }
     }
 
     /// What every page shows around itself. What was to be told is told on this page, and then no more.

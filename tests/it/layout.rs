@@ -51,8 +51,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "web",
         &[
-            "text", "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
-            "schedule", "feed",
+            "text", "moment", "change", "problem", "site", "account", "secret", "memory", "read",
+            "fetch", "check", "store", "schedule", "feed",
         ],
     ),
     (
@@ -83,6 +83,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
     ("sha2", &["secret.rs", "web/feeds/"]),
+    ("opml", &["web/lists.rs", "read/"]),
     ("rpassword", &["cli/"]),
     ("governor", &["web/limits.rs"]),
     ("multer", &["web/forms.rs"]),

@@ -29,5 +29,6 @@ mod settings; // what is one's own, and how it is changed
 mod storing; // what is kept, and what becomes of it
 mod sweep; // every document in tests/data against its stored expectation
 mod throttling; // too much of something is answered with when to come back
+mod visiting; // pages without scripts: looking, following, the timeline, lists
 mod walking; // one check of a site, from what was typed to its changes
 mod world; // the whole service with a clock of its own

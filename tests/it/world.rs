@@ -20,7 +20,10 @@ use sitebell::store::Store;
 use sitebell::web::feeds::Feeds;
 use sitebell::web::frame::Notices;
 use sitebell::web::limits::Limits;
+use sitebell::web::lists::Imports;
+use sitebell::web::live::Readings;
 use sitebell::web::paths::Paths;
+use sitebell::web::report::Reports;
 use sitebell::web::{self, People, Service};
 use tempfile::TempDir;
 use url::Url;
@@ -43,6 +46,8 @@ pub struct World {
     /// Who may sign up, and the hash of what makes the first account, from its next start on.
     pub registration: Registration,
     pub first: Option<[u8; 32]>,
+    /// Whether people without an account may add sites, from its next start on.
+    pub visitors_add: bool,
     /// How much accounts may do, from its next start on.
     pub allowance: Allowance,
     /// Proxies in front of it, from its next start on.
@@ -84,6 +89,7 @@ impl World {
             public: public.to_owned(),
             registration: Registration::Closed,
             first: None,
+            visitors_add: true,
             allowance: Allowance::default(),
             proxies: Vec::new(),
             running: None,
@@ -139,6 +145,7 @@ impl World {
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);
         let feeds = Arc::new(Feeds::new(1 << 20));
+        let readings = Arc::new(Readings::default());
         let work = Work {
             store: store.clone(),
             fetcher: fetcher.clone(),
@@ -147,8 +154,15 @@ impl World {
             hosts_at_once: self.hosts_at_once,
             clock: self.clock(),
             listener: Arc::new({
-                let feeds = feeds.clone();
-                move |site, is_visible, next| feeds.checked(site, is_visible, next)
+                let (feeds, readings) = (feeds.clone(), readings.clone());
+                move |site, is_visible, next| {
+                    feeds.checked(site, is_visible, next);
+                    readings.ended(site);
+                }
+            }),
+            watcher: Arc::new({
+                let readings = readings.clone();
+                move |site, url| readings.document(site, url)
             }),
         };
         let scheduler = Scheduler::start(work).await.unwrap();
@@ -172,6 +186,10 @@ impl World {
                 notices: Notices::default(),
                 settings: vec![("listen", address.to_string())],
             },
+            visitors_add: self.visitors_add,
+            readings,
+            imports: Imports::new(),
+            reports: Arc::new(Reports::new(CheckSettings::default())),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();

@@ -66,6 +66,7 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
         id,
         site: site.id,
         collection,
+        folder: String::new(),
     };
     Ok(response
         .insert_header((header::LOCATION, service.paths.api_subscription(id.0)))

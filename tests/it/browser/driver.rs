@@ -49,7 +49,7 @@ pub struct Browser {
     client: Client,
     script: Script,
     _driver: Driver,
-    _profile: TempDir,
+    profile: TempDir,
 }
 
 struct Driver(Child);
@@ -74,7 +74,7 @@ impl Browser {
             client,
             script,
             _driver: driver,
-            _profile: profile,
+            profile,
         }
     }
 
@@ -127,6 +127,25 @@ impl Browser {
         let field = self.find(selector).await;
         field.clear().await.unwrap();
         field.send_keys(text).await.unwrap();
+    }
+
+    /// Chooses a file.
+    pub async fn choose(&self, selector: &str, file: &Path) {
+        let field = self.find(selector).await;
+        field.send_keys(file.to_str().unwrap()).await.unwrap();
+    }
+
+    /// What a link saves, as text.
+    pub async fn download(&self, url: &str, name: &str) -> String {
+        let folder = self.profile.path().join("saved");
+        let place = json!({"behavior": "allow", "downloadPath": folder});
+        self.tell("Browser.setDownloadBehavior", place).await;
+        let path = folder.join(name);
+        // Going to a file that is saved is no arrival, and may be reported as a failure.
+        let _ = self.client.goto(url).await;
+        self.wait_until(&format!("the file {name}"), async |_| path.exists())
+            .await;
+        std::fs::read_to_string(path).unwrap()
     }
 
     /// Clicks what a CSS selector finds, and waits until the browser has gone where that leads.
@@ -229,23 +248,18 @@ impl Browser {
                 self.ask_axe(&place).await;
             }
         }
-        self.tell("Emulation.clearDeviceMetricsOverride", json!({}))
-            .await;
     }
 
     /// The page with all that it needs, and whether it kept still while it came.
     async fn weigh(&self, name: &str) {
-        let script = "const done = arguments[0];
-            new PerformanceObserver((list, observer) => {
-                observer.disconnect();
-                done(list.getEntries().reduce((sum, shift) => sum + (shift.hadRecentInput ? 0 : shift.value), 0));
+        let script = "const done = arguments[0], moved = [];
+            new PerformanceObserver(list => {
+                for (const shift of list.getEntries().filter(shift => !shift.hadRecentInput))
+                    moved.push(...shift.sources.map(source => `${shift.startTime} ${source.node?.outerHTML?.slice(0, 100)}`));
             }).observe({type: 'layout-shift', buffered: true});
-            requestAnimationFrame(() => requestAnimationFrame(() => done(0)));";
+            requestAnimationFrame(() => requestAnimationFrame(() => done(moved)));";
         let moved = self.client.execute_async(script, vec![]).await.unwrap();
-        assert!(
-            moved.as_f64().unwrap() < 0.001,
-            "{name} moves while it loads: {moved}"
-        );
+        assert_eq!(moved, json!([]), "{name} moves while it loads");
         let script = "return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
             .reduce((sum, part) => sum + part.decodedBodySize, 0)";
         let bytes = self.run(script).await.as_u64().unwrap();
