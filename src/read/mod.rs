@@ -6,5 +6,6 @@ pub mod charset;
 pub mod html;
 pub mod link;
 pub mod link_header;
+pub mod opml;
 pub mod resourcesync;
 pub mod xml;

@@ -24,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{error, info, warn};
+use url::Url;
 
 use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
@@ -44,6 +45,9 @@ pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 /// Hears of a check that was saved: of which site, whether something visible changed, and when the next one is due.
 pub type Listener = Arc<dyn Fn(SiteId, bool, DateTime<Utc>) + Send + Sync>;
 
+/// Hears of every document of a site before it is fetched.
+pub type Watcher = Arc<dyn Fn(SiteId, &Url) + Send + Sync>;
+
 /// What a scheduler works with.
 pub struct Work {
     /// What is due, and where results go.
@@ -60,6 +64,8 @@ pub struct Work {
     pub clock: Clock,
     /// Told of every check that was saved.
     pub listener: Listener,
+    /// Told of every document that is read.
+    pub watcher: Watcher,
 }
 
 /// Checks sites when they are due or when it is asked to. A clone is the same one.
@@ -344,8 +350,10 @@ impl Turn {
             Ok(None) => return,
             Err(error) => return self.inner.rest(&error),
         };
+        let watcher = work.watcher.clone();
         let reading = once::read(
             &memory,
+            Arc::new(move |url| watcher(site, url)),
             &work.fetcher,
             &work.settings,
             &work.policy,

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use url::Url;
 
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
 use crate::fetch::{FetchError, Fetcher, Meter};
@@ -57,13 +58,16 @@ pub async fn check_and_save(
     let check = store.number_check().await?;
     let memory = store.memory(site).await?;
     let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
-    let record = read(&memory, fetcher, settings, policy, clock).await?;
+    let watcher = Arc::new(|_: &Url| {});
+    let record = read(&memory, watcher, fetcher, settings, policy, clock).await?;
     save(store, site, check, record).await
 }
 
-/// The first half: reads a site, and tells what is to be saved of it.
+/// The first half: reads a site, and tells what is to be saved of it. `watcher` hears of every document before it is
+/// fetched.
 pub(super) async fn read(
     memory: &SiteMemory,
+    watcher: Arc<dyn Fn(&Url) + Send + Sync>,
     fetcher: &Fetcher,
     settings: &CheckSettings,
     policy: &Policy,
@@ -78,7 +82,7 @@ pub(super) async fn read(
         Some(memory),
         settings,
         started_at,
-        Arc::new(|_| {}),
+        watcher,
     )
     .await;
     if let Some(error) = memory.failure() {

@@ -8,6 +8,7 @@
 //! reported, unless it lasts a minute. The clock is the caller's. Instants are kept to the microsecond.
 
 mod account;
+mod brief;
 mod change;
 mod check;
 mod collection;
@@ -17,13 +18,16 @@ mod error;
 mod feed_key;
 mod file;
 mod group;
+mod invite;
 mod json;
 mod lock;
 mod memory;
 mod migrate;
 mod name;
+mod overview;
 mod prune;
 mod save;
+mod session;
 mod shape;
 mod site;
 mod subscription;
@@ -40,14 +44,17 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-pub use self::account::Token;
+pub use self::account::{Admission, NewAccount, Token};
+pub use self::brief::{EntryBrief, Place, PlaceError, Wanted};
 pub use self::change::{ChangeRow, Cursor, CursorError};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;
 pub use self::entry::{EntriesOf, EntryRow};
 pub use self::error::StoreError;
 pub use self::feed_key::{FollowedEntry, FollowedPlace};
+pub use self::invite::Invite;
 pub use self::lock::ServeLock;
+pub use self::overview::{Counts, SiteFilter, SiteLine};
 pub use self::prune::{Keep, Pruned};
 pub use self::save::Saved;
 pub use self::site::{DueSite, SiteRow};

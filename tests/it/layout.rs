@@ -51,8 +51,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "web",
         &[
-            "text", "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
-            "schedule", "feed",
+            "text", "moment", "change", "problem", "site", "account", "secret", "memory", "read",
+            "fetch", "check", "store", "schedule", "feed",
         ],
     ),
     (
@@ -81,10 +81,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("utoipa", &["web/api/"]),
     ("tokio_cron_scheduler", &["schedule/"]),
     ("argon2", &["secret.rs"]),
-    ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
     ("sha2", &["secret.rs", "web/feeds/"]),
+    ("opml", &["web/lists.rs", "read/"]),
     ("rpassword", &["cli/"]),
+    ("governor", &["web/limits.rs"]),
+    ("multer", &["web/forms.rs"]),
 ];
 
 /// Every source file with its path below `src` and its text, without tests.
