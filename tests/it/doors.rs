@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use chrono::TimeDelta;
+use sitebell::secret::{Password, hash_password};
 
 use crate::ask::{Answered, Ask};
 use crate::den::Den;
@@ -294,4 +295,117 @@ async fn every_page_tells_browsers_to_be_careful() {
             }
         }
     }
+}
+
+/// Every field of every form.
+const FIELDS: &[&str] = &[
+    "name",
+    "password",
+    "next",
+    "key",
+    "code",
+    "current",
+    "own",
+    "session",
+    "token",
+    "scope",
+    "zone",
+    "site",
+    "back",
+    "paused",
+    "account",
+    "disabled",
+    "sites",
+    "lookups",
+    "imports",
+    "invite",
+    "note",
+    "url",
+    "collection",
+    "subscription",
+    "folder",
+    "file",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_form_survives_whatever_is_typed_into_it() {
+    let world = World::new().await;
+    let alice = world
+        .store()
+        .account_by_name("alice")
+        .await
+        .unwrap()
+        .unwrap();
+    let password = Password::parse("correct horse").unwrap();
+    let hash = hash_password(&password).await.unwrap();
+    world
+        .store()
+        .set_password(alice.id, &hash, None)
+        .await
+        .unwrap();
+    let long = "x".repeat(500);
+    let hostile = [
+        "",
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "'; DROP TABLE accounts; --",
+        "javascript:alert(1)",
+        "//evil.example/",
+        "\u{202e}\u{0}\r\nSet-Cookie: a=b",
+        "-9223372036854775808",
+        &long,
+    ];
+    for (route, methods, _) in ROUTES.iter().filter(|(_, methods, _)| has(methods, "POST")) {
+        for typed in hostile {
+            world.pass(TimeDelta::minutes(10));
+            let mut person = world.person("alice").await;
+            let csrf = person.open("/settings").value("csrf");
+            let fields = FIELDS.iter().map(|name| (*name, typed));
+            let fields: Vec<(&str, &str)> = [("csrf", csrf.as_str())]
+                .into_iter()
+                .chain(fields.clone())
+                .chain(fields)
+                .collect();
+            let answer = person.post(&example(route), &fields);
+            assert!(
+                answer.status < 500,
+                "{route} {methods} {typed}: {}",
+                answer.status
+            );
+            let text = answer.text();
+            assert!(
+                !text.contains("<script>alert") && !text.contains("<img src=x"),
+                "{route}: {text}"
+            );
+            assert!(!text.contains("href=\"javascript:"), "{route}: {text}");
+            let location = answer.header("location").unwrap_or("/");
+            let is_ours = location.starts_with('/') && !location.starts_with("//");
+            assert!(is_ours, "{route} leads to {location}");
+            let cookies = answer
+                .headers
+                .iter()
+                .filter(|(name, _)| name == "set-cookie");
+            assert!(
+                cookies.clone().all(|(_, value)| !value.starts_with("a=")),
+                "{route}"
+            );
+        }
+        let mut person = world.person("alice").await;
+        let csrf = person.open("/settings").value("csrf");
+        // A list that is imported may be longer than anything that is typed.
+        let huge = "x".repeat(if *route == "/home/import" {
+            1_100_000
+        } else {
+            20_000
+        });
+        let answer = person.post(&example(route), &[("csrf", &csrf), ("name", &huge)]);
+        assert_eq!(answer.status, 413, "{route}");
+    }
+    let name = world
+        .store()
+        .account(alice.id)
+        .await
+        .unwrap()
+        .map(|account| account.name);
+    assert_eq!(name.as_deref(), Some("alice"), "nothing of this was meant");
 }
