@@ -70,6 +70,7 @@ pub fn prepare(
         ));
     }
     let lock = write::lock(folder)?;
+    write::recover(folder)?;
     state::check_places(folder)?;
     let (before, copied) = match live {
         Some((state, copied)) => (Some(state), copied),
@@ -119,7 +120,6 @@ pub fn prepare(
 /// Writes what was prepared.
 pub fn carry_out(order: &Order, prepared: &Prepared, watch: Watch<'_>) -> Result<(), PublishError> {
     let folder = &order.folder;
-    write::recover(folder)?;
     write::write(folder, &prepared.plan, &prepared.copied, watch)?;
     for (name, text) in &prepared.sitemap {
         let path = folder.join(name);

@@ -121,11 +121,11 @@ impl Manifest {
                 return Err(format!("“{}” is no name of a list", list.file));
             }
         }
-        let is_below = |page: &&String| match manifest.site.join(&format!("./{page}")) {
+        let is_foreign = |page: &&String| match manifest.site.join(&format!("./{page}")) {
             Ok(address) => address.as_str().strip_prefix(manifest.site.as_str()) != Some(page),
             Err(_) => true,
         };
-        match manifest.pages.keys().find(is_below) {
+        match manifest.pages.keys().find(is_foreign) {
             Some(page) => Err(format!("“{page}” is no page of the site")),
             None => Ok(manifest),
         }

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 
 use super::{Author, without_datetimes};
+use crate::ask::Ask;
 use crate::world::World;
 use sitebell::publish::notes::Notes;
 
@@ -38,6 +39,15 @@ async fn what_is_edited_is_announced_and_nothing_else() {
         announced_next_day(&world, &mut author, site).await,
         ["updated /fox/den.html"]
     );
+    let feed = world
+        .ask(Ask::get("/api/v1/sites").token(&world.alice))
+        .json(200);
+    let feed = feed["sites"][0]["feed_url"].as_str().unwrap().to_owned();
+    let feed = world.ask(Ask::get(
+        feed.strip_prefix(&world.public[..world.public.len() - 1])
+            .unwrap(),
+    ));
+    assert!(feed.text().contains("Spring has come"), "{}", feed.text());
     author.order.notes = Notes::default();
     assert_eq!(
         announced_next_day(&world, &mut author, site).await,
