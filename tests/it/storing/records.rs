@@ -44,6 +44,7 @@ async fn everything_that_a_record_holds_comes_back() {
         media_type: Some("text/html".into()),
         encoding: Some("gzip".into()),
         hash: Some("md5:1 sha-256:2".into()),
+        note: Some("redrew the vixen".into()),
         links: vec![
             Link::new("alternate", "https://m.example/1"),
             Link {
