@@ -24,10 +24,14 @@ use url::Url;
 
 use crate::ask::{Answered, Ask};
 use crate::den::{NOW, open_settings};
+use crate::feeds::valid;
 use crate::names::Loopback;
 
 /// Where the service says it is.
 pub const PUBLIC: &str = "https://bell.example/";
+
+/// What there is for feeds that are ready.
+pub const FEED_MEMORY: u64 = 1 << 20;
 
 pub struct World {
     folder: TempDir,
@@ -44,6 +48,8 @@ pub struct World {
 
 struct Running {
     store: Store,
+    feeds: Arc<Feeds>,
+    public: Url,
     scheduler: Scheduler,
     address: SocketAddr,
     server: ServerHandle,
@@ -88,6 +94,10 @@ impl World {
         &self.running().scheduler
     }
 
+    pub fn feeds(&self) -> &Feeds {
+        &self.running().feeds
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.running().address
     }
@@ -109,7 +119,7 @@ impl World {
         let store = Store::open(self.folder.path()).await.unwrap();
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);
-        let feeds = Arc::new(Feeds::new(1 << 20));
+        let feeds = Arc::new(Feeds::new(FEED_MEMORY));
         let work = Work {
             store: store.clone(),
             fetcher: fetcher.clone(),
@@ -126,18 +136,21 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
+        let public: Url = self.public.parse().unwrap();
         let service = Service {
             store: store.clone(),
             scheduler: scheduler.clone(),
             fetcher,
-            feeds,
-            paths: Paths::new(self.public.parse().unwrap()),
+            feeds: feeds.clone(),
+            paths: Paths::new(public.clone()),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();
         tokio::spawn(server);
         self.running = Some(Running {
             store,
+            feeds,
+            public,
             scheduler,
             address,
             server: handle,
@@ -171,8 +184,12 @@ impl World {
         token.reveal().to_owned()
     }
 
+    /// The answer to a request. A feed is held against every rule that there is for feeds, whoever asked for it.
     pub fn ask(&self, ask: Ask) -> Answered {
-        ask.to(self.address())
+        let answer = ask.to(self.address());
+        let address = format!("{}{}", self.running().public, &ask.path()[1..]);
+        valid::answered(&answer, &address, self.now());
+        answer
     }
 
     /// What alice gets.
