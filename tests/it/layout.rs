@@ -84,6 +84,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("askama", &["feed/", "web/"]),
     ("rusqlite", &["store/"]),
     ("actix_web", &["web/"]),
+    ("actix_http", &["web/"]),
+    ("actix_service", &["web/"]),
     ("utoipa", &["web/api/"]),
     ("tokio_cron_scheduler", &["schedule/"]),
     ("argon2", &["secret.rs"]),
