@@ -269,7 +269,7 @@ async fn ten_thousand_entries_come_once_each_over_all_archives() {
         entries,
     )]);
     found.collections[0].title = "The Fox Den".into();
-    let check = store.begin_check(followed.site, now).await.unwrap();
+    let check = store.number_check().await.unwrap();
     store.save_check(followed.site, check, found).await.unwrap();
     followed
         .world
