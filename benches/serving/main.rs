@@ -3,6 +3,7 @@
 //! Ours is `sitebell serve` with 10,000 sites of 50 entries each ([`ours`]); the peer is Debian's nginx with one worker
 //! and the same documents ([`nginx`]). Each is kept to one core and asked by wrk ([`load`]) from the other one over 32
 //! connections, in turns. What counts is the CPU time of the process for each request, as the system counts it.
+//! `cargo bench --bench serving -- --sites 100` is a quick look with fewer sites.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,7 +14,7 @@ mod ours;
 use std::process::ExitCode;
 
 use self::common::table::{Limit, Table};
-use self::common::{Failure, median};
+use self::common::{Arguments, Failure, median};
 use self::load::{Asked, Cost, Http};
 use self::nginx::Nginx;
 use self::ours::{Data, Serving};
@@ -29,7 +30,8 @@ fn main() -> ExitCode {
 }
 
 fn compare() -> Result<bool, Failure> {
-    let data = Data::new(SITES)?;
+    let sites = Arguments::read().value("--sites").map(str::parse);
+    let data = Data::new(sites.transpose()?.unwrap_or(SITES))?;
     let mut table = Table::new("serving a feed of 50 entries");
     table.row(
         "rendering, compressing and sending it, CPU ms",
@@ -38,11 +40,11 @@ fn compare() -> Result<bool, Failure> {
             let serving = Serving::start(&data)?;
             let mut http = Http::to(serving.address)?;
             let before = load::cpu(serving.process())?;
-            for path in &data.paths[..RENDERED] {
+            for path in data.paths.iter().take(RENDERED) {
                 http.get(path, "gzip")?;
             }
             let spent = load::cpu(serving.process())? - before;
-            Ok(spent.as_secs_f64() * 1e3 / RENDERED as f64)
+            Ok(spent.as_secs_f64() * 1e3 / RENDERED.min(data.paths.len()) as f64)
         },
     )?;
     let serving = Serving::start(&data)?;

@@ -58,16 +58,16 @@ async fn add(store: Store, number: usize) -> Result<String, Failure> {
     let home: url::Url = format!("https://site-{number}.example/").parse()?;
     let (site, _) = store.add_site(&home, now).await?;
     let entries = (0..ENTRIES).map(|entry| {
-        let change = |page: usize| Change {
-            url: format!("{home}gallery/page-{entry}-{page}.html"),
-            kind: [ChangeKind::Updated, ChangeKind::Created][(entry + page) % 2],
+        let change = Change {
+            url: format!("{home}gallery/page-{entry}.html"),
+            kind: [ChangeKind::Updated, ChangeKind::Created][entry % 2],
             datetime: Moment::parse("2026-03-01T08:00:00Z").expect("a moment"),
             title: None,
             details: Details::default(),
         };
         NewEntry {
             updated_at: now - TimeDelta::hours((ENTRIES - entry) as i64),
-            changes: vec![change(0), change(1)],
+            changes: vec![change],
         }
     });
     let record = CheckRecord {
