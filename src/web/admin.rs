@@ -10,8 +10,9 @@ use serde::Deserialize;
 use super::error::WebError;
 use super::feeds::Source;
 use super::forms::{Field, Form};
-use super::frame::{Answer, Frame, Notice, When, form_again, page, see_other};
+use super::frame::{Answer, Frame, Notice, form_again, page, see_other};
 use super::session::{SignedIn, SignedInAdmin};
+use super::words::When;
 use super::{Data, get_or_head, only};
 use crate::account::{Account, AccountId, Quotas, Registration};
 use crate::secret::InviteKey;
@@ -19,8 +20,10 @@ use crate::site::{SiteId, SiteStatus};
 use crate::store::{Counts, Invite, SiteFilter, SiteLine};
 use crate::text::readable_address;
 
-/// Sites on one page.
-const SITES: u32 = 50;
+/// Sites on one page. Each comes with its forms.
+const SITES: u32 = 15;
+/// Accounts or invites on one page.
+const LINES: usize = 50;
 /// The largest quota.
 const MAX_QUOTA: u32 = 1_000_000;
 /// The longest note on an invite.
@@ -264,6 +267,7 @@ async fn remove_site(service: Data, admin: SignedInAdmin, form: Form) -> Answer 
 struct AccountsPage {
     registration: &'static str,
     lines: Vec<AccountLine>,
+    more: Option<String>,
     frame: Frame,
 }
 
@@ -275,8 +279,23 @@ struct AccountLine {
     sites: u64,
 }
 
-async fn show_accounts(service: Data, admin: SignedInAdmin) -> Answer {
-    let accounts = service.store.accounts().await?;
+#[derive(Deserialize)]
+struct Lines {
+    after: Option<usize>,
+}
+
+impl Lines {
+    /// The lines of this page, and where the next one begins.
+    fn of<T>(&self, all: Vec<T>) -> (Vec<T>, Option<usize>) {
+        let start = self.after.unwrap_or_default();
+        let end = start.saturating_add(LINES);
+        let next = (all.len() > end).then_some(end);
+        (all.into_iter().skip(start).take(LINES).collect(), next)
+    }
+}
+
+async fn show_accounts(service: Data, admin: SignedInAdmin, query: web::Query<Lines>) -> Answer {
+    let (accounts, next) = query.of(service.store.accounts().await?);
     let followed = service.store.sites_followed_by_all().await?;
     let frame = admin.0.frame();
     let line = |account: Account| AccountLine {
@@ -293,6 +312,7 @@ async fn show_accounts(service: Data, admin: SignedInAdmin) -> Answer {
     page(&AccountsPage {
         registration: registration(&service),
         lines: accounts.into_iter().map(line).collect(),
+        more: next.map(|next| format!("{}?after={next}", service.paths.at("admin/accounts"))),
         frame,
     })
 }
@@ -442,6 +462,7 @@ struct InvitesPage {
     registration: &'static str,
     days: i64,
     lines: Vec<InviteLine>,
+    more: Option<String>,
     note: Field,
     frame: Frame,
 }
@@ -455,17 +476,17 @@ struct InviteLine {
     remove: &'static str,
 }
 
-async fn invites_page(own: &SignedIn, note: Field) -> Result<InvitesPage, WebError> {
+async fn invites_page(own: &SignedIn, page: &Lines, note: Field) -> Result<InvitesPage, WebError> {
     let service = own.visitor.service();
     let now = (service.clock)();
-    let invites = service.store.invites().await?;
+    let (invites, next) = page.of(service.store.invites().await?);
     let frame = own.frame();
     let line = |invite: Invite| {
         let state = match &invite.used {
-            Some((at, Some(name))) => format!("used by “{name}”, {}", frame.when(*at).text),
-            Some((at, None)) => format!("used {}", frame.when(*at).text),
+            Some((at, Some(name))) => format!("used by “{name}”, {}", frame.when(*at).exact),
+            Some((at, None)) => format!("used {}", frame.when(*at).exact),
             None if invite.expires_at <= now => "too old".to_owned(),
-            None => format!("good until {}", frame.when(invite.expires_at).text),
+            None => format!("good until {}", frame.when(invite.expires_at).exact),
         };
         let is_open = invite.used.is_none() && invite.expires_at > now;
         InviteLine {
@@ -481,13 +502,14 @@ async fn invites_page(own: &SignedIn, note: Field) -> Result<InvitesPage, WebErr
         registration: registration(service),
         days: INVITE_DAYS,
         lines: invites.into_iter().map(line).collect(),
+        more: next.map(|next| format!("{}?after={next}", service.paths.at("admin/invites"))),
         note,
         frame,
     })
 }
 
-async fn show_invites(admin: SignedInAdmin) -> Answer {
-    page(&invites_page(&admin.0, Field::default()).await?)
+async fn show_invites(admin: SignedInAdmin, query: web::Query<Lines>) -> Answer {
+    page(&invites_page(&admin.0, &query, Field::default()).await?)
 }
 
 async fn make_invite(service: Data, admin: SignedInAdmin, form: Form) -> Answer {
@@ -501,7 +523,7 @@ async fn make_invite(service: Data, admin: SignedInAdmin, form: Form) -> Answer 
     };
     if let Some(wrong) = wrong {
         let note = Field::new(note).wrong(wrong);
-        return form_again(&invites_page(&admin.0, note).await?);
+        return form_again(&invites_page(&admin.0, &Lines { after: None }, note).await?);
     }
     let key = InviteKey::make()?;
     let now = (service.clock)();

@@ -8,14 +8,14 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpResponse, ResponseError};
 use askama::Template;
-use chrono::{DateTime, SecondsFormat, Utc};
-use chrono_tz::Tz;
+use chrono::{DateTime, Utc};
 use quick_cache::sync::Cache;
 
 use super::error::WebError;
 use super::forms::sentence;
 use super::paths::Paths;
 use super::session::Visitor;
+use super::words::When;
 use crate::account::{Account, Registration};
 use crate::secret::form_token;
 
@@ -55,29 +55,13 @@ impl Frame {
 
     /// An instant as whoever is signed in reads it.
     pub fn when(&self, at: DateTime<Utc>) -> When {
-        let zone = self.account().map_or(Tz::UTC, |account| account.time_zone);
-        When {
-            datetime: at.to_rfc3339_opts(SecondsFormat::Secs, true),
-            text: at
-                .with_timezone(&zone)
-                .format("%-d %B %Y, %H:%M %Z")
-                .to_string(),
-        }
+        self.visitor.present().when(at)
     }
 
     /// Whether everybody may make an account.
     pub fn may_sign_up(&self) -> bool {
         self.visitor.service().people.registration == Registration::Open
     }
-}
-
-/// An instant for a `time` element.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct When {
-    /// For programs.
-    pub datetime: String,
-    /// For people, where they live.
-    pub text: String,
 }
 
 /// Something that is told once, on the next page.

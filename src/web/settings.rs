@@ -9,8 +9,9 @@ use serde_json::json;
 
 use super::error::WebError;
 use super::forms::{Field, Form};
-use super::frame::{Answer, Frame, Notice, When, form_again, page, see_other};
+use super::frame::{Answer, Frame, Notice, form_again, page, see_other};
 use super::session::SignedIn;
+use super::words::When;
 use super::{Data, get_or_head, only};
 use crate::account::{Scope, SessionId};
 use crate::secret::{Password, RecoveryCode, Token, hash_password, verify_password};
@@ -390,6 +391,7 @@ async fn data(service: Data, own: SignedIn) -> Answer {
             "site": site.url.as_str(),
             "title": site.title,
             "collection": collection.map(|collection| collection.identity.as_str()),
+            "folder": subscription.folder,
         }));
     }
     let sessions = store.sessions(account.id, now).await?.into_iter();

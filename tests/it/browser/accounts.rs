@@ -102,7 +102,7 @@ async fn an_account_lives_and_ends(script: Script) {
     let first = path(secret(&browser).await);
     assert_eq!(world.ask(Ask::get(&first)).status, 200);
     browser.press("Make a new address").await;
-    browser.see("The present address was made on").await;
+    browser.see("The present address was made").await;
     browser.see("It is shown only now").await;
     let second = path(secret(&browser).await);
     assert_ne!(first, second);
