@@ -20,8 +20,10 @@ use crate::site::{SiteId, SiteStatus};
 use crate::store::{Counts, Invite, SiteFilter, SiteLine};
 use crate::text::readable_address;
 
-/// Sites on one page.
-const SITES: u32 = 50;
+/// Sites on one page. Each comes with its forms.
+const SITES: u32 = 15;
+/// Accounts or invites on one page.
+const LINES: usize = 50;
 /// The largest quota.
 const MAX_QUOTA: u32 = 1_000_000;
 /// The longest note on an invite.
@@ -265,6 +267,7 @@ async fn remove_site(service: Data, admin: SignedInAdmin, form: Form) -> Answer 
 struct AccountsPage {
     registration: &'static str,
     lines: Vec<AccountLine>,
+    more: Option<String>,
     frame: Frame,
 }
 
@@ -276,8 +279,23 @@ struct AccountLine {
     sites: u64,
 }
 
-async fn show_accounts(service: Data, admin: SignedInAdmin) -> Answer {
-    let accounts = service.store.accounts().await?;
+#[derive(Deserialize)]
+struct Lines {
+    after: Option<usize>,
+}
+
+impl Lines {
+    /// The lines of this page, and where the next one begins.
+    fn of<T>(&self, all: Vec<T>) -> (Vec<T>, Option<usize>) {
+        let start = self.after.unwrap_or_default();
+        let end = start.saturating_add(LINES);
+        let next = (all.len() > end).then_some(end);
+        (all.into_iter().skip(start).take(LINES).collect(), next)
+    }
+}
+
+async fn show_accounts(service: Data, admin: SignedInAdmin, query: web::Query<Lines>) -> Answer {
+    let (accounts, next) = query.of(service.store.accounts().await?);
     let followed = service.store.sites_followed_by_all().await?;
     let frame = admin.0.frame();
     let line = |account: Account| AccountLine {
@@ -294,6 +312,7 @@ async fn show_accounts(service: Data, admin: SignedInAdmin) -> Answer {
     page(&AccountsPage {
         registration: registration(&service),
         lines: accounts.into_iter().map(line).collect(),
+        more: next.map(|next| format!("{}?after={next}", service.paths.at("admin/accounts"))),
         frame,
     })
 }
@@ -443,6 +462,7 @@ struct InvitesPage {
     registration: &'static str,
     days: i64,
     lines: Vec<InviteLine>,
+    more: Option<String>,
     note: Field,
     frame: Frame,
 }
@@ -456,10 +476,10 @@ struct InviteLine {
     remove: &'static str,
 }
 
-async fn invites_page(own: &SignedIn, note: Field) -> Result<InvitesPage, WebError> {
+async fn invites_page(own: &SignedIn, page: &Lines, note: Field) -> Result<InvitesPage, WebError> {
     let service = own.visitor.service();
     let now = (service.clock)();
-    let invites = service.store.invites().await?;
+    let (invites, next) = page.of(service.store.invites().await?);
     let frame = own.frame();
     let line = |invite: Invite| {
         let state = match &invite.used {
@@ -482,13 +502,14 @@ async fn invites_page(own: &SignedIn, note: Field) -> Result<InvitesPage, WebErr
         registration: registration(service),
         days: INVITE_DAYS,
         lines: invites.into_iter().map(line).collect(),
+        more: next.map(|next| format!("{}?after={next}", service.paths.at("admin/invites"))),
         note,
         frame,
     })
 }
 
-async fn show_invites(admin: SignedInAdmin) -> Answer {
-    page(&invites_page(&admin.0, Field::default()).await?)
+async fn show_invites(admin: SignedInAdmin, query: web::Query<Lines>) -> Answer {
+    page(&invites_page(&admin.0, &query, Field::default()).await?)
 }
 
 async fn make_invite(service: Data, admin: SignedInAdmin, form: Form) -> Answer {
@@ -502,7 +523,7 @@ async fn make_invite(service: Data, admin: SignedInAdmin, form: Form) -> Answer 
     };
     if let Some(wrong) = wrong {
         let note = Field::new(note).wrong(wrong);
-        return form_again(&invites_page(&admin.0, note).await?);
+        return form_again(&invites_page(&admin.0, &Lines { after: None }, note).await?);
     }
     let key = InviteKey::make()?;
     let now = (service.clock)();

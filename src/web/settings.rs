@@ -391,6 +391,7 @@ async fn data(service: Data, own: SignedIn) -> Answer {
             "site": site.url.as_str(),
             "title": site.title,
             "collection": collection.map(|collection| collection.identity.as_str()),
+            "folder": subscription.folder,
         }));
     }
     let sessions = store.sessions(account.id, now).await?.into_iter();
