@@ -7,24 +7,51 @@ use url::Url;
 
 use crate::text::MAX_ADDRESS_CHARS;
 
-/// How a site describes itself to machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+macro_rules! formats {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $title:literal;)+) => {
+        /// How a site describes itself to machines.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Format {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Format {
+            /// Every format, the best first: the more it tells, the better.
+            pub const ALL: &'static [Format] = &[$(Format::$variant),+];
+
+            /// Its name for programs and the store.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Format::$variant => $name,)+ }
+            }
+
+            /// Its name for people.
+            pub fn title(self) -> &'static str {
+                match self { $(Format::$variant => $title,)+ }
+            }
+        }
+    };
+}
+
+formats! {
     /// ResourceSync, as proposal IFCC-0001 asks.
-    ResourceSync,
+    ResourceSync = "resourcesync", "ResourceSync";
+    /// The Site Content Protocol, which a sitemap announces.
+    Scp = "scp", "SCP";
+    /// A sitemap of the AI Readability Convention.
+    Arc = "arc", "ARC sitemap";
+    /// A sitemap with an SPXI index beside it, or the index alone.
+    Spxi = "spxi", "SPXI";
+    /// A plain sitemap: XML, text, RSS or Atom.
+    Sitemap = "sitemap", "sitemap";
 }
 
 impl Format {
-    /// Its name for programs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Format::ResourceSync => "resourcesync",
-        }
-    }
-
     /// The format of that name.
     pub fn parse(text: &str) -> Option<Format> {
-        (text == Format::ResourceSync.as_str()).then_some(Format::ResourceSync)
+        Format::ALL
+            .iter()
+            .copied()
+            .find(|format| format.as_str() == text)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `sitebell check`: reads a site once, writes nothing, and prints what it found.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use url::Url;
 
 use super::{CliError, Outcome, config, print, report, wait_for, wants_colour};
 use crate::change::Entry;
-use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
+use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, Tried, check_site};
 use crate::feed::{self, Document, Grain, Links, Subject};
 use crate::fetch::{FetchError, Fetcher};
 use crate::load::Progress;
@@ -22,6 +22,7 @@ use crate::moment::Moment;
 use crate::problem::Severity;
 use crate::site::SiteUrl;
 use crate::track::first_entries;
+use crate::track::pages::{ListFinding, plan};
 
 pub(super) fn command() -> Command {
     Command::new("check")
@@ -84,10 +85,11 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         Ok(check_site(&fetcher, &site, None, &settings, now, progress).await)
     });
     bar.finish_and_clear();
-    let checked = checked?.map_err(|error| {
+    let mut checked = checked?.map_err(|error| {
         let hint = allow_net_hint(&error);
         CliError::Failed(format!("{site} cannot be checked: {error}{hint}"))
     })?;
+    show_pages(&mut checked, settings.since, now);
     let text = if arguments.get_flag("json") {
         format!("{:#}\n", to_json(&checked))
     } else if arguments.get_flag("atom") {
@@ -106,6 +108,31 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
     } else {
         Outcome::Done
     })
+}
+
+/// Where a site lists its pages, what following it would start with stands for its changes.
+fn show_pages(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>) {
+    for collection in &mut checked.collections {
+        let Some(pages) = collection.pages.take() else {
+            continue;
+        };
+        let finding = ListFinding {
+            sighted: pages.sighted,
+            is_complete: collection.is_complete,
+            made_at: pages.made_at,
+            document: pages.document,
+        };
+        let tracked = plan(None, finding, now).finish(None, &HashMap::new());
+        checked.problems.extend(tracked.problems);
+        collection.last_processed = tracked.last_processed;
+        collection.changes = tracked.entry.map(|entry| entry.changes).unwrap_or_default();
+        if let Some(since) = since {
+            collection
+                .changes
+                .retain(|change| change.datetime.may_be_after(&since));
+        }
+        collection.page_count = Some(tracked.writes.insert.len());
+    }
 }
 
 /// Who runs the command may well mean a place inside of their own network.
@@ -148,11 +175,20 @@ fn to_json(checked: &Checked) -> Value {
             "root": checked.site.root.as_ref().map(Url::as_str),
             "format": checked.site.format.map(|format| format.as_str()),
             "title": checked.site.title,
+            "tried": checked.site.tried.iter().map(tried_to_json).collect::<Vec<_>>(),
         },
         "collections": collections,
         "problems": checked.problems,
         "requests": checked.requests,
         "bytes": checked.bytes,
+    })
+}
+
+fn tried_to_json(tried: &Tried) -> Value {
+    json!({
+        "format": tried.format.as_str(),
+        "url": tried.url.as_str(),
+        "outcome": tried.outcome,
     })
 }
 
@@ -164,6 +200,7 @@ fn collection_to_json(collection: &CollectionReading) -> Value {
             "kind": change.kind,
             "datetime": change.datetime.to_string(),
             "title": change.title,
+            "basis": if change.details.is_inferred { "inferred" } else { "stated" },
         })
     });
     json!({
@@ -173,6 +210,7 @@ fn collection_to_json(collection: &CollectionReading) -> Value {
         "change_lists": collection.change_lists.iter().map(Url::as_str).collect::<Vec<_>>(),
         "horizon": as_given(collection.horizon),
         "last_processed": as_given(collection.last_processed),
+        "pages": collection.page_count,
         "changes": changes.collect::<Vec<_>>(),
     })
 }

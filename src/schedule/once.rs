@@ -3,6 +3,7 @@
 //! This is the only way in which a check is made and saved, whoever asks for it. The times at which sites are due are in
 //! the store; [`Policy`] decides on them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,11 +11,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
 use crate::fetch::{FetchError, Fetcher, Meter};
 use crate::memory::{
-    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, SiteMemory, SiteRecord,
+    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, PagesRecord, SiteMemory,
+    SiteRecord,
 };
 use crate::problem::{Code, Problem};
 use crate::site::{CheckId, SiteId};
 use crate::store::{Saved, Store, StoreError};
+use crate::track::pages::{ListFinding, TrackedPages, plan};
 use crate::track::{Gap, track};
 
 use super::policy::{Past, Policy};
@@ -87,7 +90,12 @@ pub(super) async fn check_and_save_as(
         chance: chance(site, clock()),
     };
     let record = match result {
-        Ok(checked) => planning.record(fetcher, checked, started_at),
+        Ok(mut checked) => {
+            let tracked = planning
+                .track_pages(store, &mut checked.collections)
+                .await?;
+            planning.record(fetcher, checked, tracked, started_at)
+        }
         Err(error) => planning.failure(fetcher, &error, &meter),
     };
     let next_check_at = record.next_check_at;
@@ -141,16 +149,54 @@ struct Planning<'a> {
 }
 
 impl Planning<'_> {
+    /// Tells changes from the lists of pages that were read, in the place of each; none for a collection that tells its
+    /// changes itself.
+    async fn track_pages(
+        &self,
+        store: &Store,
+        collections: &mut [CollectionReading],
+    ) -> Result<Vec<Option<TrackedPages>>, StoreError> {
+        let mut all = Vec::new();
+        for reading in collections {
+            let Some(pages) = reading.pages.take() else {
+                all.push(None);
+                continue;
+            };
+            let known = self.known(reading);
+            let state = known.and_then(|known| known.pages.as_ref());
+            let finding = ListFinding {
+                sighted: pages.sighted,
+                is_complete: reading.is_complete,
+                made_at: pages.made_at,
+                document: pages.document,
+            };
+            let plan = plan(state.map(|pages| &pages.state), finding, self.now);
+            let urls = match known {
+                Some(known) => store.page_urls(known.id, plan.wanted()).await?,
+                None => HashMap::new(),
+            };
+            let last_processed = known.and_then(|known| known.last_processed);
+            all.push(Some(plan.finish(last_processed, &urls)));
+        }
+        Ok(all)
+    }
+
     /// What a check that was made writes.
     fn record(
         &self,
         fetcher: &Fetcher,
         checked: Checked,
+        tracked: Vec<Option<TrackedPages>>,
         started_at: DateTime<Utc>,
     ) -> CheckRecord {
         let mut problems = checked.problems;
         let mut collections = Vec::new();
-        for reading in checked.collections {
+        for (reading, tracked) in checked.collections.into_iter().zip(tracked) {
+            if let Some(tracked) = tracked {
+                problems.extend(tracked.problems.iter().cloned());
+                collections.push(self.listing(reading, tracked, started_at));
+                continue;
+            }
             let (collection, gap) = self.collection(reading, started_at);
             if let Some(gap) = gap {
                 let message = format!(
@@ -184,6 +230,7 @@ impl Planning<'_> {
                 format,
                 title: checked.site.title,
                 about: checked.site.about,
+                looked_at: checked.site.is_anew.then_some(started_at),
             }),
             _ => None,
         };
@@ -282,16 +329,48 @@ impl Planning<'_> {
         Some(self.now + TimeDelta::from_std(wait).ok()?)
     }
 
+    fn known(&self, reading: &CollectionReading) -> Option<&CollectionMemory> {
+        let mut collections = self.memory.collections.iter();
+        collections.find(|collection| Some(collection.id) == reading.known_as)
+    }
+
+    /// What a collection writes that lists its pages.
+    fn listing(
+        &self,
+        reading: CollectionReading,
+        tracked: TrackedPages,
+        started_at: DateTime<Utc>,
+    ) -> CollectionRecord {
+        let covered_before = self.known(&reading).and_then(|known| known.covered_until);
+        CollectionRecord {
+            id: reading.known_as,
+            identity: reading.id,
+            capability_list: reading.capability_list,
+            title: reading.title,
+            about: reading.about,
+            described_by: reading.described_by,
+            is_own: reading.is_own,
+            last_processed: tracked.last_processed,
+            covered_until: match reading.is_complete {
+                true => Some(started_at),
+                false => covered_before,
+            },
+            lists: reading.lists,
+            silent: Vec::new(),
+            entries: tracked.entry.into_iter().collect(),
+            pages: Some(PagesRecord {
+                state: tracked.state,
+                writes: tracked.writes,
+            }),
+        }
+    }
+
     fn collection(
         &self,
         reading: CollectionReading,
         started_at: DateTime<Utc>,
     ) -> (CollectionRecord, Option<Gap>) {
-        let known: Option<&CollectionMemory> = self
-            .memory
-            .collections
-            .iter()
-            .find(|collection| Some(collection.id) == reading.known_as);
+        let known = self.known(&reading);
         let finding = Finding {
             changes: reading.changes,
             is_complete: reading.is_complete,
@@ -311,6 +390,7 @@ impl Planning<'_> {
             lists: reading.lists,
             silent: tracked.silent,
             entries: tracked.entries,
+            pages: None,
         };
         (record, tracked.gap)
     }

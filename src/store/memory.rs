@@ -8,10 +8,12 @@ use rusqlite::{Connection, Row};
 use url::Url;
 
 use super::shape::Shape;
-use super::{Store, StoreError, check, json, site, value};
-use crate::memory::{ChangeKey, CollectionMemory, DocumentMemory, Known, SiteMemory, Validators};
+use super::{Store, StoreError, check, json, pages, site, value};
+use crate::memory::{
+    ChangeKey, CollectionMemory, DocumentMemory, Known, PagesMemory, SiteMemory, Validators,
+};
 use crate::moment::Moment;
-use crate::site::{CollectionId, SiteId, SiteUrl};
+use crate::site::{CollectionId, Format, SiteId, SiteUrl};
 
 /// So many are walked through in less than a millisecond.
 const FEW_CHANGES: i64 = 2_000;
@@ -42,6 +44,8 @@ fn memory(db: &Connection, id: SiteId) -> Result<Option<SiteMemory>, StoreError>
         id,
         url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
         root: value::optional_url(row, "root")?,
+        format: value::parsed(row, "format", Format::parse)?,
+        looked_at: value::optional_instant(row, "looked_at")?,
         about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
         status: site::status_from_row(row)?,
         interval_secs: value::natural(row, "interval_secs")?,
@@ -95,6 +99,13 @@ fn collections(db: &Connection, site: SiteId) -> Result<Vec<CollectionMemory>, S
     while let Some(row) = rows.next()? {
         let id = CollectionId(row.get("id")?);
         let head: String = row.get("head")?;
+        let pages = match value::parsed(row, "list", json::to_list_state)? {
+            Some(state) => Some(PagesMemory {
+                state,
+                known: Arc::new(pages::known(db, id)?),
+            }),
+            None => None,
+        };
         collections.push(CollectionMemory {
             id,
             identity: value::url(row, "identity")?,
@@ -105,6 +116,7 @@ fn collections(db: &Connection, site: SiteId) -> Result<Vec<CollectionMemory>, S
             covered_until: value::optional_instant(row, "covered_until")?,
             known: Arc::new(known(db, id, &head)?),
             lists: value::parsed(row, "lists", json::to_lists)?.unwrap_or_default(),
+            pages,
         });
     }
     Ok(collections)

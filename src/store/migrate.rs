@@ -15,6 +15,7 @@ use super::wait::{patiently, write};
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_sites_changes_accounts.sql"),
     include_str!("../../migrations/0002_feeds.sql"),
+    include_str!("../../migrations/0005_pages.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

@@ -22,6 +22,7 @@ mod lock;
 mod memory;
 mod migrate;
 mod name;
+mod pages;
 mod prune;
 mod save;
 mod shape;

@@ -15,7 +15,7 @@ use super::feeds::{collection_subject, find, site_subject};
 use super::paths::{FeedPath, Paths};
 use super::{Data, get_or_head, only};
 use crate::feed::{self, Grain, Subject};
-use crate::site::SiteStatus;
+use crate::site::{Format, SiteStatus};
 use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
 use crate::text::readable_address;
 
@@ -387,7 +387,17 @@ fn status(site: &SiteRow, now: DateTime<Utc>) -> String {
         ..=0 => "; being read again now".to_owned(),
         seconds => format!("; the next time is in {}", span(seconds)),
     });
-    format!("{checked}{what}{}.", next.unwrap_or_default())
+    let how = match site.format {
+        Some(Format::ResourceSync) => " It describes itself in ResourceSync.".to_owned(),
+        Some(format) => {
+            let title = format.title();
+            format!(
+                " It has a list of its pages ({title}), so its changes are inferred from one reading to the next."
+            )
+        }
+        None => String::new(),
+    };
+    format!("{checked}{what}{}.{how}", next.unwrap_or_default())
 }
 
 fn span(seconds: i64) -> String {

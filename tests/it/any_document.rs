@@ -144,6 +144,7 @@ fn any_details() -> impl Strategy<Value = Details> {
             encoding,
             hash,
             links,
+            ..Details::default()
         })
 }
 

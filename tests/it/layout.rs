@@ -26,7 +26,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "text", "moment", "change", "problem", "site", "memory", "read", "fetch",
         ],
     ),
-    ("discover", &["problem", "site", "read", "fetch", "load"]),
+    (
+        "discover",
+        &["problem", "site", "memory", "read", "fetch", "load"],
+    ),
     (
         "check",
         &[
@@ -83,7 +86,9 @@ const HOMES: &[(&str, &[&str])] = &[
     ("argon2", &["secret.rs"]),
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
-    ("sha2", &["secret.rs", "web/feeds/"]),
+    ("sha2", &["secret.rs", "web/feeds/", "read/scp/"]),
+    ("saphyr_parser", &["read/arc/"]),
+    ("zstd", &["fetch/", "read/scp/"]),
     ("rpassword", &["cli/"]),
 ];
 

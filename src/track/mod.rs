@@ -5,6 +5,8 @@
 //! instead of moments, and mend their lists afterwards. Datetimes serve to order, to show, and to notice that something
 //! is missing; they never serve to leave something out, except before the horizon, where nothing is remembered any more.
 
+pub mod pages;
+
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::change::{Change, Entry};
@@ -53,6 +55,13 @@ pub fn track(
     let changes: Vec<Change> = (finding.changes.into_iter())
         .filter(|change| horizon.is_none_or(|horizon| change.datetime.start() > horizon))
         .collect();
+    // A site that listed its pages and now tells its changes: what happened before was told in another way.
+    let told_until = memory
+        .filter(|memory| memory.pages.is_some())
+        .and_then(|memory| memory.covered_until);
+    let is_told =
+        |change: &Change| told_until.is_some_and(|until| change.datetime.start() <= until);
+    let (told, changes): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_told);
     let past = changes
         .iter()
         .map(|change| change.datetime)
@@ -69,12 +78,13 @@ pub fn track(
     };
     let (silent, entries) = match is_first {
         true => first_announcement(changes, now),
-        false if changes.is_empty() => (Vec::new(), Vec::new()),
+        false if changes.is_empty() => (told, Vec::new()),
         false => (
-            Vec::new(),
+            told,
             vec![NewEntry {
                 updated_at: now,
                 changes,
+                note: None,
             }],
         ),
     };
@@ -108,6 +118,7 @@ fn first_announcement(changes: Vec<Change>, now: DateTime<Utc>) -> (Vec<Change>,
                 NewEntry {
                     updated_at: made_at,
                     changes: vec![change],
+                    note: None,
                 },
             )),
         }
@@ -134,6 +145,7 @@ pub fn first_entries(
         id: id_of(entry.updated_at.date_naive()),
         updated_at: entry.updated_at,
         changes: entry.changes,
+        note: entry.note,
     };
     entries.into_iter().rev().map(entry).collect()
 }
@@ -170,6 +182,7 @@ mod tests {
         let mut set = Known::default();
         set.add(ChangeKey::new(&known.url, known.kind, &known.datetime));
         CollectionMemory {
+            pages: None,
             id: CollectionId(1),
             identity: "https://s.example/".parse().unwrap(),
             capability_list: None,
@@ -268,7 +281,8 @@ mod tests {
             tracked.entries,
             [NewEntry {
                 updated_at: now(),
-                changes: changes.to_vec()
+                changes: changes.to_vec(),
+                note: None,
             }]
         );
         assert_eq!(tracked.last_processed, Some(changes[1].datetime));
