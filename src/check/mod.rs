@@ -112,6 +112,8 @@ pub struct CollectionReading {
     pub is_own: bool,
     /// Its pages, if it lists pages and not changes.
     pub pages: Option<PagesReading>,
+    /// What is to be said before its changes, if they were made from its pages.
+    pub note: Option<String>,
     /// How many pages it has, if they are listed and were counted.
     pub page_count: Option<usize>,
 }

@@ -124,6 +124,7 @@ pub(super) fn collection(
         changes: Vec::new(),
         is_own: true,
         pages: Some(reading),
+        note: None,
         page_count: None,
     }
 }

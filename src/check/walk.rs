@@ -382,6 +382,7 @@ impl<'b> Walk<'_, 'b> {
             changes: told.changes,
             is_own,
             pages: None,
+            note: None,
             page_count: None,
         });
     }

@@ -125,7 +125,10 @@ fn show_pages(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>) 
         let tracked = plan(None, finding, now).finish(None, &HashMap::new());
         checked.problems.extend(tracked.problems);
         collection.last_processed = tracked.last_processed;
-        collection.changes = tracked.entry.map(|entry| entry.changes).unwrap_or_default();
+        if let Some(entry) = tracked.entry {
+            collection.changes = entry.changes;
+            collection.note = entry.note;
+        }
         if let Some(since) = since {
             collection
                 .changes
@@ -230,9 +233,11 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
                 described_by: collection.described_by.as_ref(),
                 via: collection.capability_list.as_ref(),
             };
-            let entries = first_entries(&collection.changes, now, |day| {
-                tag(&collection.id, Some(day))
-            });
+            let id_of = |day| tag(&collection.id, Some(day));
+            let entries = match collection.page_count {
+                Some(_) => whole_entry(collection, now, id_of).into_iter().collect(),
+                None => first_entries(&collection.changes, now, id_of),
+            };
             (subject, entries)
         })
         .collect();
@@ -263,6 +268,21 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         // Nothing happened at any particular time; today will do, and stays the same for a day.
         none_at: now.date_naive().and_time(NaiveTime::MIN).and_utc(),
         links: Links::default(),
+    })
+}
+
+/// The one entry with which the feed of a collection starts that lists its pages.
+fn whole_entry(
+    collection: &CollectionReading,
+    now: DateTime<Utc>,
+    id_of: impl Fn(NaiveDate) -> String,
+) -> Option<Entry> {
+    let updated_at = collection.changes.last()?.datetime.start().min(now);
+    Some(Entry {
+        id: id_of(updated_at.date_naive()),
+        updated_at,
+        changes: collection.changes.clone(),
+        note: collection.note.clone(),
     })
 }
 

@@ -93,15 +93,10 @@ impl Report {
         let title = self.paint(Style::Bold, &collection.title);
         self.line(&format!("{title}  {}", collection.id));
         if let Some(pages) = collection.page_count {
-            let shown = collection.changes.len();
-            self.line(&match shown {
-                0 => format!("  {}", count(pages, "page")),
-                _ => format!(
-                    "  {}; these changed last, by the dates in the list",
-                    count(pages, "page")
-                ),
-            });
-            if shown == 0 {
+            let counted = || format!("{}.", count(pages, "page"));
+            let note = collection.note.clone().unwrap_or_else(counted);
+            self.line(&format!("  {note}"));
+            if collection.changes.is_empty() {
                 return;
             }
         }

@@ -190,16 +190,10 @@ impl Planning {
         self.state.is_stamped = is_stamped;
         let pages = pages(self.sighted.fresh.len());
         (!self.events.is_empty()).then(|| match (newest.is_empty(), is_stamped) {
-            (true, _) => {
-                format!("Followed from now on: {pages}, of which the list tells no dates.")
-            }
-            (false, true) => {
-                format!("Followed from now on: {pages}, all with the same date in the list.")
-            }
+            (true, _) => format!("The site lists {pages}, without dates. These are some of them."),
+            (false, true) => format!("The site lists {pages}, all with the same date."),
             (false, false) => {
-                format!(
-                    "Followed from now on: {pages}. These changed last, by the dates in the list."
-                )
+                format!("The site lists {pages}. These changed last, by the dates in the list.")
             }
         })
     }

@@ -467,7 +467,7 @@ async fn a_large_part_of_a_site_makes_one_short_entry() {
         feed.contains("Much of the site changed at once: of 50 pages, 40 new."),
         "{feed}"
     );
-    assert!(feed.contains("Followed from now on: 50 pages."));
+    assert!(feed.contains("The site lists 50 pages. These changed last"));
     assert!(feed.contains("inferred, not stated"));
     // By the dates in the list, which the author stated.
     assert_eq!(
@@ -835,4 +835,26 @@ async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
     for code in ["spxi-incomplete", "spxi-stale", "spxi-missing"] {
         assert!(found.contains(&code), "{found:?}");
     }
+}
+
+#[tokio::test]
+async fn a_section_that_is_a_bomb_does_no_harm() {
+    let den = Den::empty();
+    let head = scp_file(
+        &den,
+        "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"",
+        &[],
+    );
+    let bomb = [head.as_bytes(), b"\n", &vec![b'\n'; 64 * 1024 * 1024]].concat();
+    let bomb = zstd::encode_all(&bomb[..], 1).unwrap();
+    den.site
+        .serve("/blog.scp", Reply::new(200, "application/zstd", bomb));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let checked = den.check().await;
+    assert!(
+        codes(&checked).contains(&"bad-compression"),
+        "{:?}",
+        codes(&checked)
+    );
+    assert_eq!(checked.site.format, Some(Format::Sitemap));
 }

@@ -77,3 +77,35 @@ impl BufRead for Counted<'_> {
         self.source.consume(amount);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inflated(plain: &[u8]) -> io::Result<u64> {
+        let packed = zstd::encode_all(plain, 19)?;
+        let mut source = &packed[..];
+        let mut inflate = Inflate::new(&mut source)?;
+        io::copy(&mut inflate, &mut io::sink())
+    }
+
+    #[test]
+    fn a_bomb_is_refused_as_soon_as_it_goes_off() {
+        let error = inflated(&vec![b' '; 50 * 1024 * 1024]).expect_err("a bomb");
+        assert!(error.to_string().contains("100 to 1"), "{error}");
+    }
+
+    #[test]
+    fn what_is_honest_comes_out_whole() {
+        assert_eq!(inflated(b"").unwrap(), 0);
+        assert_eq!(
+            inflated(&[b' '; 100_000]).unwrap(),
+            100_000,
+            "small files may be as dense as they like"
+        );
+        let text: Vec<u8> = (0..400_000_u32)
+            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect();
+        assert_eq!(inflated(&text).unwrap(), text.len() as u64);
+    }
+}

@@ -166,7 +166,14 @@ fn a_site_without_dates_starts_with_some_of_its_pages() {
         told(&tracked)[0],
         "created p0 2026-03-01T00:00:00Z inferred"
     );
-    assert!(tracked.entry.unwrap().note.unwrap().contains("no dates"));
+    assert!(
+        tracked
+            .entry
+            .unwrap()
+            .note
+            .unwrap()
+            .contains("without dates")
+    );
     let empty = Kept::default().read(&[("a", Doc::Pages(&[]))], DAY1);
     assert_eq!(empty.entry, None);
 }
