@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 use icu_normalizer::ComposingNormalizerBorrowed;
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup};
 use icu_properties::{CodePointMapData, CodePointSetData};
@@ -101,7 +102,71 @@ pub struct Account {
     pub is_disabled: bool,
     /// Since when it is there.
     pub created_at: DateTime<Utc>,
+    /// Where its owner lives, so that days begin when they do there.
+    pub time_zone: Tz,
+    /// What it may do where that is not what everybody may.
+    pub quotas: Quotas,
 }
+
+/// How much an account may do; none for as much as everybody.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quotas {
+    /// Sites that it follows.
+    pub sites: Option<u32>,
+    /// Addresses that it has looked up in a day.
+    pub lookups: Option<u32>,
+    /// Lists of subscriptions that it imports in a day.
+    pub imports: Option<u32>,
+}
+
+/// How much accounts may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// Sites that one follows.
+    pub sites: u32,
+    /// Sites that one has looked up in a day.
+    pub lookups: u32,
+    /// Lists of subscriptions that one imports in a day.
+    pub imports: u32,
+}
+
+impl Default for Allowance {
+    fn default() -> Allowance {
+        Allowance {
+            sites: 1_000,
+            lookups: 200,
+            imports: 20,
+        }
+    }
+}
+
+impl Quotas {
+    /// What an account with these quotas may do, where everybody may do what is usual.
+    pub fn or(&self, usual: Allowance) -> Allowance {
+        Allowance {
+            sites: self.sites.unwrap_or(usual.sites),
+            lookups: self.lookups.unwrap_or(usual.lookups),
+            imports: self.imports.unwrap_or(usual.imports),
+        }
+    }
+}
+
+/// A browser in which an account is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The session.
+    pub id: SessionId,
+    /// Which browser it is, as far as that says.
+    pub agent: String,
+    /// When it signed in.
+    pub created_at: DateTime<Utc>,
+    /// When it was last there, to the minute or so.
+    pub seen_at: DateTime<Utc>,
+}
+
+/// The number of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub i64);
 
 /// What a token may do; each includes the ones before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -176,7 +241,7 @@ impl Registration {
 pub struct SubscriptionId(pub i64);
 
 /// An account follows a site, or one collection of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// The subscription.
     pub id: SubscriptionId,
@@ -184,6 +249,8 @@ pub struct Subscription {
     pub site: SiteId,
     /// The collection; none for all of them.
     pub collection: Option<CollectionId>,
+    /// Where the account keeps it; empty for nowhere in particular.
+    pub folder: String,
 }
 
 #[cfg(test)]

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use url::Url;
 
-use crate::account::Registration;
+use crate::account::{Allowance, Registration};
 use crate::check::CheckSettings;
 use crate::fetch::{AllowNet, FetchSettings};
 use crate::load::Limits;
@@ -57,7 +58,7 @@ impl Setting {
 
     /// Whether it may be given several times.
     pub fn is_list(&self) -> bool {
-        self.name == "allow-net"
+        matches!(self.name, "allow-net" | "trusted-proxy")
     }
 }
 
@@ -76,6 +77,11 @@ settings! { Service {
     "listen" ADDRESS "127.0.0.1:8080" "The address and port that the service answers at";
     "public-url" URL "" "The address at which people reach the service; http:// and the one above where nothing is given";
     "registration" WHO "closed" "Who may sign up: open, invite or closed";
+    "visitors-add" WHETHER "yes" "Whether people without an account may add sites: yes or no; what is known can always be viewed";
+    "account-sites" NUMBER "1000" "Sites that an account may follow; admins may follow any number, and give others other quotas";
+    "account-lookups" NUMBER "200" "Sites that an account may have read in a day, new ones or again";
+    "account-imports" NUMBER "20" "Lists of subscriptions that an account may import in a day";
+    "trusted-proxy" NETWORK "" "The address or network (CIDR) of a reverse proxy in front of the service, whose X-Forwarded-For is believed; may be given several times";
     "check-every" DURATION "1d" "How often a site is checked to begin with; those that change are checked more often, others less";
     "check-floor" DURATION "" "The shortest time between two checks of a site; a 24th of check-every where nothing is given";
     "check-ceiling" DURATION "" "The longest time between two checks of a site; seven times check-every where nothing is given";
@@ -155,6 +161,8 @@ pub struct Config {
     pub data: PathBuf,
     /// The service.
     pub service: ServiceSettings,
+    /// Every setting with its value as it was given, for operators to look at.
+    pub shown: Vec<(&'static str, String)>,
 }
 
 /// How the service runs.
@@ -166,6 +174,12 @@ pub struct ServiceSettings {
     pub public_url: Option<Url>,
     /// Who may sign up.
     pub registration: Registration,
+    /// Whether people without an account may add sites.
+    pub visitors_add: bool,
+    /// How much accounts may do.
+    pub allowance: Allowance,
+    /// Proxies in front of it.
+    pub trusted_proxies: Vec<IpNet>,
     /// How often sites are checked.
     pub policy: Policy,
     /// Hosts that are read at the same time.
@@ -260,7 +274,19 @@ impl Values {
             limits,
             data: self.data()?,
             service: self.service()?,
+            shown: self.shown(),
         })
+    }
+
+    fn shown(&self) -> Vec<(&'static str, String)> {
+        let shown = |setting: &Setting| {
+            let values = self
+                .given
+                .get(setting.name)
+                .map(|(_, values)| values.join(", "));
+            (setting.name, values.unwrap_or_default())
+        };
+        SETTINGS.iter().map(shown).collect()
     }
 
     /// Where the data is.
@@ -292,6 +318,17 @@ impl Values {
                 Registration::parse(text)
                     .ok_or_else(|| "it must be open, invite or closed".to_owned())
             })?,
+            visitors_add: self.one("visitors-add", |text| match text {
+                "yes" => Ok(true),
+                "no" => Ok(false),
+                _ => Err("it must be yes or no".to_owned()),
+            })?,
+            allowance: Allowance {
+                sites: self.one("account-sites", number)?,
+                lookups: self.one("account-lookups", number)?,
+                imports: self.one("account-imports", number)?,
+            },
+            trusted_proxies: self.all("trusted-proxy", network)?,
             policy: Policy::new(
                 every,
                 self.optional("check-floor", duration)?,
@@ -424,6 +461,15 @@ fn at_least_one<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, Str
         count if count < T::from(1) => Err("it must be at least 1".to_owned()),
         count => Ok(count),
     }
+}
+
+/// One address, or all of a network.
+fn network(text: &str) -> Result<IpNet, String> {
+    let one = || text.parse::<IpAddr>().map(IpNet::from);
+    let network = text.parse().or_else(|_| one());
+    network.map_err(|_| {
+        "it must be an address or a network such as 127.0.0.1 or 10.0.0.0/8".to_owned()
+    })
 }
 
 /// An address that ours can be put behind: http or https, with a path at most.

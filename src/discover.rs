@@ -556,6 +556,7 @@ fn outcome_of(error: Option<&LoadError>) -> String {
         },
         Some(LoadError::Broken(problem)) => problem.message.clone(),
         Some(LoadError::Limit(reason)) => reason.clone(),
+        Some(LoadError::Memory) => "not read".to_owned(),
     }
 }
 
@@ -692,7 +693,7 @@ fn is_absence(error: &LoadError) -> bool {
         }
         // Many sites answer every address with a page.
         LoadError::Broken(problem) => problem.code == Code::NotXml,
-        LoadError::Limit(_) => false,
+        LoadError::Limit(_) | LoadError::Memory => false,
     }
 }
 

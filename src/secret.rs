@@ -40,6 +40,10 @@ const GROUP_CHARS: usize = 4;
 /// How a token says what it is, to people and to programs that look for secrets in the wrong place.
 const TOKEN_PREFIX: &str = "sbt_";
 const FEED_KEY_PREFIX: &str = "sbf_";
+const SESSION_PREFIX: &str = "sbs_";
+const VISIT_PREFIX: &str = "sbv_";
+const INVITE_PREFIX: &str = "sbi_";
+const FIRST_PREFIX: &str = "sb1_";
 /// 160 bits.
 const TOKEN_CHARS: usize = 32;
 
@@ -230,18 +234,12 @@ impl RecoveryCode {
 
     /// What is kept of it.
     pub fn hash(&self) -> String {
-        let digits = sha256(&self.0).map(|byte| format!("{byte:02x}"));
-        digits.concat()
+        hex(sha256(&self.0))
     }
 
     /// Whether it is the one that is kept, which takes the same time whichever it is.
     pub fn is(&self, kept: &str) -> bool {
-        let own = self.hash();
-        let differences = own
-            .bytes()
-            .zip(kept.bytes())
-            .map(|(one, other)| one ^ other);
-        own.len() == kept.len() && differences.fold(0, |sum, bits| sum | bits) == 0
+        is_same(&self.hash(), kept)
     }
 }
 
@@ -293,6 +291,31 @@ random_secrets! {
     /// What opens the private feed of an account, and nothing else: a part of its address, because feed readers can
     /// show nothing else. Shown once, and kept as a hash.
     FeedKey: FEED_KEY_PREFIX;
+    /// What a browser shows in which somebody is signed in: in a cookie, and kept as a hash.
+    SessionKey: SESSION_PREFIX;
+    /// What a browser shows in which nobody is signed in, so that forms can be told from forgeries. Kept nowhere.
+    VisitKey: VISIT_PREFIX;
+    /// What lets somebody make an account: shown once, kept as a hash, and good for one.
+    InviteKey: INVITE_PREFIX;
+    /// What makes the first account: printed when the service starts without any, and good until there is one.
+    FirstKey: FIRST_PREFIX;
+}
+
+/// What the forms of a browser carry that shows this secret in its cookie. Others cannot know it, and it does not tell
+/// the secret.
+pub fn form_token(secret: &str) -> String {
+    hex(sha256(&format!("form {secret}")))
+}
+
+/// Whether two texts are the same, which takes the same time whatever is in them.
+pub fn is_same(one: &str, other: &str) -> bool {
+    let pairs = one.bytes().zip(other.bytes());
+    let differences = pairs.map(|(one, other)| one ^ other);
+    one.len() == other.len() && differences.fold(0, |sum, bits| sum | bits) == 0
+}
+
+fn hex(bytes: [u8; 32]) -> String {
+    bytes.map(|byte| format!("{byte:02x}")).concat()
 }
 
 fn sha256(text: &str) -> [u8; 32] {

@@ -46,6 +46,23 @@ formats! {
 }
 
 impl Format {
+    /// How a site of this format is followed, in a sentence for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Format::ResourceSync => "It describes itself in ResourceSync.",
+            Format::Scp => "It offers its pages in SCP; changes are inferred from what it offers.",
+            Format::Arc => {
+                "It has an ARC sitemap; changes are inferred from one reading to the next."
+            }
+            Format::Spxi => {
+                "It has a sitemap with an SPXI index; changes are inferred from one reading to the next."
+            }
+            Format::Sitemap => {
+                "It has a sitemap; changes are inferred from one reading to the next."
+            }
+        }
+    }
+
     /// The format of that name.
     pub fn parse(text: &str) -> Option<Format> {
         Format::ALL

@@ -57,6 +57,7 @@ impl Ours {
         let policy = Policy::new(HOUR, Some(HOUR), Some(HOUR));
         let work = Work {
             listener: Arc::new(|_, _, _| {}),
+            watcher: Arc::new(|_, _| {}),
             store: store.clone(),
             fetcher: fetcher.clone(),
             settings: CheckSettings::default(),

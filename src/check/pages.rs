@@ -55,7 +55,7 @@ pub(super) async fn walk(
             from: None,
             until: None,
             lastmod: None,
-            read_at: Some(now),
+            read_at: None,
             is_finished: false,
         })
         .collect();

@@ -58,7 +58,7 @@ pub(super) fn command() -> Command {
         )
         .subcommand(
             Command::new("disable")
-                .about("Keep an account, but let neither it nor its tokens in")
+                .about("Keep an account, but sign it out everywhere and let neither it nor its tokens in")
                 .arg(name()),
         )
         .subcommand(
@@ -68,7 +68,7 @@ pub(super) fn command() -> Command {
         )
         .subcommand(
             Command::new("reset-password")
-                .about("Give an account a new password, and print its new recovery code")
+                .about("Give an account a new password, sign it out everywhere, and print its new recovery code")
                 .arg(name())
                 .arg(password()),
         )
@@ -219,7 +219,9 @@ async fn token(folder: &Path, arguments: &ArgMatches) -> Result<(), CliError> {
         }
         let token = Token::make()?;
         let hash = token.hash();
-        let added = store.add_token(account.id, &hash, scope, Utc::now()).await;
+        let added = store
+            .add_token(account.id, &hash, "", scope, Utc::now())
+            .await;
         added.map_err(|error| match error {
             StoreError::NotFound(_) => nobody(name),
             error => error.into(),

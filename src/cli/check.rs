@@ -1,7 +1,7 @@
 //! `sitebell check`: reads a site once, writes nothing, and prints what it found.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::load::Progress;
 use crate::moment::Moment;
 use crate::problem::Severity;
+use crate::schedule::preview;
 use crate::site::SiteUrl;
 use crate::track::first_entries;
-use crate::track::pages::{ListFinding, plan};
 
 pub(super) fn command() -> Command {
     Command::new("check")
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         let hint = allow_net_hint(&error);
         CliError::Failed(format!("{site} cannot be checked: {error}{hint}"))
     })?;
-    show_pages(&mut checked, settings.since, now);
+    preview(&mut checked, settings.since, now);
     let text = if arguments.get_flag("json") {
         format!("{:#}\n", to_json(&checked))
     } else if arguments.get_flag("atom") {
@@ -108,34 +108,6 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
     } else {
         Outcome::Done
     })
-}
-
-/// Where a site lists its pages, what following it would start with stands for its changes.
-fn show_pages(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>) {
-    for collection in &mut checked.collections {
-        let Some(pages) = collection.pages.take() else {
-            continue;
-        };
-        let finding = ListFinding {
-            sighted: pages.sighted,
-            is_complete: collection.is_complete,
-            made_at: pages.made_at,
-            document: pages.document,
-        };
-        let tracked = plan(None, finding, now).finish(None, &HashMap::new());
-        checked.problems.extend(tracked.problems);
-        collection.last_processed = tracked.last_processed;
-        if let Some(entry) = tracked.entry {
-            collection.changes = entry.changes;
-            collection.note = entry.note;
-        }
-        if let Some(since) = since {
-            collection
-                .changes
-                .retain(|change| change.datetime.may_be_after(&since));
-        }
-        collection.page_count = Some(tracked.writes.insert.len());
-    }
 }
 
 /// Who runs the command may well mean a place inside of their own network.

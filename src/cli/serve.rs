@@ -15,10 +15,16 @@ use super::{CliError, Outcome, config, print};
 use crate::config::Config;
 use crate::fetch::Fetcher;
 use crate::schedule::{Clock, Scheduler, Work, upkeep};
+use crate::secret::FirstKey;
 use crate::store::{ServeLock, Store};
 use crate::web::feeds::Feeds;
+use crate::web::frame::Notices;
+use crate::web::limits::Limits;
+use crate::web::lists::Imports;
+use crate::web::live::Readings;
 use crate::web::paths::Paths;
-use crate::web::{self, Service};
+use crate::web::report::Reports;
+use crate::web::{self, People, Service};
 
 /// Checks that are under way when the service stops have so long to end. Whoever stops services waits ten seconds and
 /// then kills, so this leaves time to close the database.
@@ -84,6 +90,8 @@ async fn serve(config: Config) -> Result<(), CliError> {
         .map_err(|error| failed(&error))?;
     let clock: Clock = Arc::new(Utc::now);
     let feeds = Arc::new(Feeds::new(config.service.feed_memory));
+    let readings = Arc::new(Readings::default());
+    let reports = Arc::new(Reports::new(settings.clone()));
     let scheduler = Scheduler::start(Work {
         store: store.clone(),
         fetcher: fetcher.clone(),
@@ -92,8 +100,15 @@ async fn serve(config: Config) -> Result<(), CliError> {
         hosts_at_once: config.service.max_hosts,
         clock: clock.clone(),
         listener: Arc::new({
-            let feeds = feeds.clone();
-            move |site, is_visible, next| feeds.checked(site, is_visible, next)
+            let (feeds, readings) = (feeds.clone(), readings.clone());
+            move |site, is_visible, next| {
+                feeds.checked(site, is_visible, next);
+                readings.ended(site);
+            }
+        }),
+        watcher: Arc::new({
+            let readings = readings.clone();
+            move |site, url| readings.document(site, url)
         }),
     })
     .await
@@ -109,18 +124,46 @@ async fn serve(config: Config) -> Result<(), CliError> {
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let public_url = config.service.public_url;
     let public_url = public_url.unwrap_or_else(|| web::local_url(address));
+    let paths = Paths::new(public_url.clone());
+    // Whoever sees what is printed here runs the machine, and makes the first account.
+    let first = match store.has_accounts().await.map_err(|error| failed(&error))? {
+        true => None,
+        false => Some(FirstKey::make().map_err(|error| failed(&error))?),
+    };
+    let first_hash = first.as_ref().map(FirstKey::hash);
+    let welcome = first.map(|key| paths.first_account(key.reveal()));
+    let people = People {
+        registration: config.service.registration,
+        first: first_hash,
+        limits: Limits::new(
+            config.service.allowance,
+            config.service.trusted_proxies,
+            clock.clone(),
+        ),
+        notices: Notices::default(),
+        settings: config.shown,
+    };
     let service = Service {
         store: store.clone(),
         scheduler: scheduler.clone(),
         fetcher,
         feeds,
-        paths: Paths::new(public_url.clone()),
+        paths,
+        people,
+        visitors_add: config.service.visitors_add,
+        readings,
+        reports,
+        imports: Imports::new(),
         clock,
     };
     let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;
     let server = tokio::spawn(server);
+    let first = welcome.map(|link| {
+        format!("There is no account yet. This link makes the first one, an admin:\n{link}\n")
+    });
     print(&format!(
-        "Sitebell answers at {public_url} (Ctrl-C stops it)\n"
+        "Sitebell answers at {public_url} (Ctrl-C stops it)\n{}",
+        first.unwrap_or_default()
     ))?;
     info!(%address, data = %config.data.display(), "ready");
 

@@ -154,7 +154,7 @@ fn groups(pages: &[ChangedPage<'_>]) -> Vec<Group> {
 }
 
 /// What a page is called: by its title, or else by its address.
-pub(super) fn name(change: &Change) -> String {
+pub fn name(change: &Change) -> String {
     let readable = || Url::parse(&change.url).map(|url| readable_address(&url));
     let title = change.title.clone();
     title.unwrap_or_else(|| readable().unwrap_or_else(|_| change.url.clone()))

@@ -18,7 +18,7 @@ use crate::site::About;
 use crate::text::is_legal;
 
 pub use atom::to_atom;
-pub use content::{size_in_words, time_in_words};
+pub use content::{name as page_name, size_in_words, time_in_words};
 pub use json::to_json;
 
 /// The most that a document should have; feed readers give up on documents that are much larger.

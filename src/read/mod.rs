@@ -10,6 +10,7 @@ pub mod html;
 pub mod link;
 pub mod link_header;
 pub mod list;
+pub mod opml;
 pub mod resourcesync;
 pub mod scp;
 pub mod sitemap;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, named_params};
 
 use super::entry::{self, EntryRow};
-use super::value::micros;
+use super::value::{self, micros};
 use super::{Store, StoreError};
 use crate::account::{Account, AccountId};
 use crate::site::SiteId;
@@ -61,6 +61,22 @@ impl Store {
                 error => error,
             })?;
             Ok(())
+        })
+        .await
+    }
+
+    /// When the private feed of an account got the key that it has.
+    pub async fn feed_key_made_at(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.read(move |db| {
+            let sql = "SELECT created_at FROM feed_keys WHERE account = ?1 ORDER BY id DESC";
+            let mut statement = db.prepare_cached(sql)?;
+            let mut rows = statement.query([account.0])?;
+            rows.next()?
+                .map(|row| value::instant(row, "created_at"))
+                .transpose()
         })
         .await
     }

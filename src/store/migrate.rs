@@ -15,6 +15,8 @@ use super::wait::{patiently, write};
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_sites_changes_accounts.sql"),
     include_str!("../../migrations/0002_feeds.sql"),
+    include_str!("../../migrations/0003_people.sql"),
+    include_str!("../../migrations/0004_timeline.sql"),
     include_str!("../../migrations/0005_pages.sql"),
 ];
 

@@ -8,6 +8,7 @@
 //! reported, unless it lasts a minute. The clock is the caller's. Instants are kept to the microsecond.
 
 mod account;
+mod brief;
 mod change;
 mod check;
 mod collection;
@@ -17,35 +18,44 @@ mod error;
 mod feed_key;
 mod file;
 mod group;
+mod invite;
 mod json;
 mod lock;
 mod memory;
 mod migrate;
 mod name;
+mod overview;
 mod pages;
 mod prune;
 mod save;
+mod session;
 mod shape;
 mod site;
 mod subscription;
 mod value;
 mod wait;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
-pub use self::account::Token;
+pub use self::account::{Admission, NewAccount, Token};
+pub use self::brief::{EntryBrief, Place, PlaceError, Wanted};
 pub use self::change::{ChangeRow, Cursor, CursorError};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;
 pub use self::entry::{EntriesOf, EntryRow};
 pub use self::error::StoreError;
 pub use self::feed_key::{FollowedEntry, FollowedPlace};
+pub use self::invite::Invite;
 pub use self::lock::ServeLock;
+pub use self::overview::{Counts, SiteFilter, SiteLine};
 pub use self::prune::{Keep, Pruned};
 pub use self::save::Saved;
 pub use self::site::{DueSite, SiteRow};
@@ -69,6 +79,8 @@ struct Inner {
     readers: Arc<Semaphore>,
     /// Connections for reading that nobody uses at the moment.
     idle: Mutex<Vec<Connection>>,
+    /// Numbers for the next checks.
+    check_numbers: AsyncMutex<Range<i64>>,
 }
 
 impl Store {
@@ -109,6 +121,7 @@ impl Store {
             queue: group::Queue::default(),
             readers: Arc::new(Semaphore::new(READERS as usize)),
             idle: Mutex::default(),
+            check_numbers: AsyncMutex::new(0..0),
         };
         Ok(Store {
             inner: Arc::new(inner),
@@ -183,17 +196,30 @@ impl Store {
         T: Send + 'static,
         F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
+        self.write_within(Duration::ZERO, act).await
+    }
+
+    /// The same for those who are not in a hurry: waits so long for others to be written together with.
+    async fn write_within<T, F>(&self, patience: Duration, act: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
         let mut answer = self.inner.queue.add(act);
+        let heard = |answer: Result<group::Answer<T>, _>| match answer {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Closed),
+        };
+        if !patience.is_zero()
+            && let Ok(answer) = timeout(patience, &mut answer).await
+        {
+            return heard(answer);
+        }
         loop {
             let writer = tokio::select! {
                 biased;
-                answer = &mut answer => {
-                    return match answer {
-                        Ok(Ok(result)) => result,
-                        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                        Err(_) => Err(StoreError::Closed),
-                    };
-                }
+                answer = &mut answer => return heard(answer),
                 writer = self.inner.writer.clone().lock_owned() => writer,
             };
             // Nobody has done it for us, so we do it for all who wait.

@@ -71,12 +71,8 @@ impl Store {
     ) -> Result<(SiteId, bool), StoreError> {
         let (site, instance) = (site.into(), self.instance().await);
         self.write(move |db| {
-            // A site that is known over http is the one that is meant by a name without a scheme.
-            let spellings = [Some(site.clone()), site.over_http()];
-            for spelling in spellings.into_iter().flatten() {
-                if let Some(id) = id_by(db, "url", spelling.url().as_str())? {
-                    return Ok((id, false));
-                }
+            if let Some(id) = known(db, &site)? {
+                return Ok((id, false));
             }
             let url = site.url();
             let slug = site_slug(url, |slug| is_taken(db, slug))?;
@@ -118,6 +114,11 @@ impl Store {
             site_from_row(db, row).map(Some)
         })
         .await
+    }
+
+    /// The site that somebody means who typed this.
+    pub async fn find_site(&self, typed: &SiteUrl) -> Result<Option<SiteId>, StoreError> {
+        self.read(|db| known(db, typed)).await
     }
 
     /// The site with this address.
@@ -265,6 +266,16 @@ impl Store {
         })
         .await
     }
+}
+
+fn known(db: &Connection, site: &SiteUrl) -> Result<Option<SiteId>, StoreError> {
+    // A site that is known over http is the one that is meant by a name without a scheme.
+    for spelling in [Some(site.clone()), site.over_http()].into_iter().flatten() {
+        if let Some(id) = id_by(db, "url", spelling.url().as_str())? {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
 }
 
 fn is_taken(db: &Connection, slug: &str) -> Result<bool, StoreError> {

@@ -13,16 +13,28 @@ impl Store {
     pub async fn subscriptions(&self, account: AccountId) -> Result<Vec<Subscription>, StoreError> {
         self.read(move |db| {
             let mut statement = db.prepare_cached(
-                "SELECT id, site, collection FROM subscriptions WHERE account = ?1 ORDER BY id",
+                "SELECT id, site, collection, folder FROM subscriptions WHERE account = ?1 ORDER BY id",
             )?;
             let subscriptions = statement.query_map([account.0], |row| {
                 Ok(Subscription {
                     id: SubscriptionId(row.get("id")?),
                     site: SiteId(row.get("site")?),
                     collection: row.get::<_, Option<i64>>("collection")?.map(CollectionId),
+                    folder: row.get("folder")?,
                 })
             })?;
             Ok(subscriptions.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
+    /// How many sites an account follows, as a whole or in part.
+    pub async fn sites_followed(&self, account: AccountId) -> Result<usize, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT count(DISTINCT site) AS count FROM subscriptions WHERE account = ?1",
+            )?;
+            Ok(statement.query_row([account.0], |row| row.get::<_, i64>("count"))? as usize)
         })
         .await
     }
@@ -57,6 +69,25 @@ impl Store {
                 error => error,
             })?;
             Ok(SubscriptionId(db.last_insert_rowid()))
+        })
+        .await
+    }
+
+    /// Puts a subscription of an account into a folder, or takes it out of one; whether it had that subscription.
+    pub async fn set_folder(
+        &self,
+        account: AccountId,
+        id: SubscriptionId,
+        folder: &str,
+    ) -> Result<bool, StoreError> {
+        let folder = folder.to_owned();
+        self.write(move |db| {
+            let changed = db
+                .prepare_cached(
+                    "UPDATE subscriptions SET folder = ?3 WHERE account = ?1 AND id = ?2",
+                )?
+                .execute((account.0, id.0, &folder))?;
+            Ok(changed > 0)
         })
         .await
     }

@@ -1,10 +1,10 @@
-//! Files that are part of the program: styles and the bell.
+//! Files that are part of the program: styles, the bell, and a small script.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::error::WebError;
-use super::pages::PageError;
+use super::frame::PageError;
 use super::{get_or_head, only};
 
 /// They change with the program only, and are asked for again after a day at most.
@@ -21,6 +21,11 @@ const FILES: &[(&str, &str, &str)] = &[
         "feed.css",
         "text/css; charset=utf-8",
         include_str!("../../static/feed.css"),
+    ),
+    (
+        "site.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../static/site.js"),
     ),
     (
         "bell.svg",

@@ -35,6 +35,12 @@ pub enum WebError {
     Unauthorized(&'static str),
     /// The token is good, but not for this.
     Forbidden(Scope),
+    /// Nobody is signed in, and this is where to do that.
+    SignInFirst(String),
+    /// Only admins may.
+    NotAnAdmin,
+    /// A form that did not come from one of our own pages, or from one that is too old.
+    Forged,
     /// The path is right, the method is not.
     Method {
         /// What was asked.
@@ -77,6 +83,13 @@ impl WebError {
                     "this needs a token with the scope {scope}; make one with sitebell account token"
                 )
             }
+            WebError::SignInFirst(_) => "sign in first".to_owned(),
+            WebError::NotAnAdmin => "this is for admins of this instance only".to_owned(),
+            WebError::Forged => {
+                "this form is out of date, or it came from another site; go back, load the page again, and send \
+                 it from there (cookies must be allowed for this site)"
+                    .to_owned()
+            }
             WebError::Method { method, methods } => {
                 format!("{method} is not possible here; use {methods}")
             }
@@ -106,7 +119,10 @@ impl ResponseError for WebError {
             WebError::Body(status, _) => *status,
             WebError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             WebError::Unauthorized(_) => StatusCode::UNAUTHORIZED,
-            WebError::Forbidden(_) => StatusCode::FORBIDDEN,
+            WebError::SignInFirst(_) => StatusCode::SEE_OTHER,
+            WebError::Forbidden(_) | WebError::NotAnAdmin | WebError::Forged => {
+                StatusCode::FORBIDDEN
+            }
             WebError::Method { .. } => StatusCode::METHOD_NOT_ALLOWED,
             WebError::Conflict(_) => StatusCode::CONFLICT,
             WebError::TooSoon(..) => StatusCode::TOO_MANY_REQUESTS,
@@ -133,6 +149,9 @@ impl ResponseError for WebError {
         match self {
             WebError::Unauthorized(_) => {
                 response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+            }
+            WebError::SignInFirst(location) => {
+                response.insert_header((header::LOCATION, location.as_str()));
             }
             WebError::Method { methods, .. } => {
                 response.insert_header((header::ALLOW, *methods));
@@ -164,6 +183,12 @@ impl From<StoreError> for WebError {
             StoreError::Closed => WebError::Stopping,
             error => WebError::Internal(error),
         }
+    }
+}
+
+impl From<SecretError> for WebError {
+    fn from(error: SecretError) -> Self {
+        WebError::Secret(error)
     }
 }
 

@@ -2,15 +2,33 @@
 //!
 //! [`routes`] is the one list of what is answered where; [`paths`] makes every address that is printed. Handlers ask the
 //! store and the scheduler and know nothing of either's inside. Who asks is told by an argument of the handler
-//! ([`auth`]), so a handler without one is public, and a test walks all routes without a token.
+//! ([`auth`] for programs, [`session`] for people), so a handler without one is public, and a test walks all routes as
+//! nobody, as somebody else and as an admin. Forms are let in by [`forms`], before any handler; what all pages have in
+//! common is in [`frame`].
 
+mod accounts;
+mod admin;
 pub mod api;
 mod assets;
 pub mod auth;
+mod calendar;
+mod changes;
 pub mod error;
 pub mod feeds;
-mod pages;
+mod follow;
+pub mod forms;
+pub mod frame;
+mod front;
+mod home;
+pub mod limits;
+pub mod lists;
+pub mod live;
 pub mod paths;
+pub mod report;
+pub mod session;
+mod settings;
+mod sites;
+mod words;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -23,14 +41,19 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::json;
 use url::Url;
 
+use crate::account::Registration;
 use crate::fetch::Fetcher;
 use crate::schedule::{Clock, Scheduler};
 use crate::store::Store;
 
 use self::error::WebError;
 use self::feeds::Feeds;
-use self::pages::PageError;
+use self::frame::{Notices, PageError};
+use self::limits::Limits;
+use self::lists::Imports;
+use self::live::Readings;
 use self::paths::Paths;
+use self::report::Reports;
 
 /// Threads that answer. What they do is short: the store works on threads of its own.
 const WORKERS: usize = 2;
@@ -40,9 +63,9 @@ const MAX_CONNECTIONS: usize = 1_000;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time for answers that are under way when the service stops.
 const STOP_TIMEOUT_SECS: u64 = 3;
-/// Nothing that is served may run anything, be put in a frame, or tell others where people came from.
-const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
-     base-uri 'none'; frame-ancestors 'none'";
+/// Nothing that is served may run anything but our own files, be put in a frame, or tell others where people came from.
+const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
+     img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// What handlers work with.
 pub struct Service {
@@ -56,8 +79,32 @@ pub struct Service {
     pub feeds: Arc<Feeds>,
     /// Our own addresses.
     pub paths: Paths,
+    /// Who comes in.
+    pub people: People,
+    /// Whether those without an account may add sites.
+    pub visitors_add: bool,
+    /// What is being read.
+    pub readings: Arc<Readings>,
+    /// What authors should know.
+    pub reports: Arc<Reports>,
+    /// Lists that are being imported.
+    pub imports: Imports,
     /// The time.
     pub clock: Clock,
+}
+
+/// What is known of people beyond what is stored.
+pub struct People {
+    /// Who may make an account.
+    pub registration: Registration,
+    /// The hash of what makes the first account, where there was none at the start.
+    pub first: Option<[u8; 32]>,
+    /// What is too much.
+    pub limits: Limits,
+    /// What is to be told on the next page.
+    pub notices: Notices,
+    /// The settings of the instance and their values, for admins to look at.
+    pub settings: Vec<(&'static str, String)>,
 }
 
 /// The service as handlers get it.
@@ -69,7 +116,7 @@ pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server
     let service = web::Data::new(service);
     let app = move || {
         App::new()
-            .wrap(from_fn(pages::with_error_pages))
+            .wrap(from_fn(session::around))
             .wrap(safe_headers(https))
             .app_data(service.clone())
             .configure(routes)
@@ -96,7 +143,15 @@ pub fn routes(config: &mut web::ServiceConfig) {
         ))
         .service(web::scope("/api/v1").configure(api::routes))
         .configure(feeds::routes)
-        .configure(pages::routes)
+        .configure(front::routes)
+        .configure(sites::routes)
+        .configure(report::routes)
+        .configure(home::routes)
+        .configure(follow::routes)
+        .configure(lists::routes)
+        .configure(accounts::routes)
+        .configure(settings::routes)
+        .configure(admin::routes)
         .configure(assets::routes)
         .default_service(web::to(nothing_here));
 }
@@ -149,6 +204,7 @@ fn safe_headers(https: bool) -> DefaultHeaders {
     let headers = DefaultHeaders::new()
         .add((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY))
         .add((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .add((header::X_FRAME_OPTIONS, "DENY"))
         .add((header::REFERRER_POLICY, "no-referrer"))
         .add((
             HeaderName::from_static("cross-origin-opener-policy"),

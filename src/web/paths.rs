@@ -2,7 +2,7 @@
 //!
 //! They hang on the public URL that the operator names, never on what a request says.
 
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use crate::site::{CheckId, SiteId};
 
@@ -42,6 +42,11 @@ impl Paths {
         self.below(&["static", "style.css"])
     }
 
+    /// The script of our pages.
+    pub fn script(&self) -> String {
+        self.below(&["static", "site.js"])
+    }
+
     /// The bell.
     pub fn icon(&self) -> String {
         self.below(&["static", "bell.svg"])
@@ -60,6 +65,74 @@ impl Paths {
     /// The first page.
     pub fn home(&self) -> String {
         self.root.to_string()
+    }
+
+    /// A page at a fixed place, such as `settings/tokens`, for links, forms and redirects of pages. It names no host,
+    /// so that people stay at the one where they are signed in.
+    pub fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.root.path())
+    }
+
+    /// Where people sign in, to come back to a page afterwards: a path of ours with its query.
+    pub fn sign_in_to(&self, page: Option<&str>) -> String {
+        let next = page.filter(|page| *page != "/").map(|page| {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            format!("?{}", query.append_pair("next", page).finish())
+        });
+        self.at("sign-in") + &next.unwrap_or_default()
+    }
+
+    /// The timeline of whoever is signed in.
+    pub fn timeline(&self) -> String {
+        self.at("home")
+    }
+
+    /// Where somebody makes an account with an invite, to be sent to them.
+    pub fn invitation(&self, invite: &str) -> String {
+        format!("{}?invite={invite}", self.below(&["sign-up"]))
+    }
+
+    /// Where the first account is made.
+    pub fn first_account(&self, key: &str) -> String {
+        format!("{}?key={key}", self.below(&["first-account"]))
+    }
+
+    /// A page of ours by its path as a request has it, such as somebody was sent here with; none where that could lead
+    /// elsewhere.
+    pub fn own_page(&self, path: &str) -> Option<String> {
+        let path = path.strip_prefix('/')?;
+        let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+        if path.starts_with('/') || path.contains(is_odd) {
+            return None;
+        }
+        Some(self.at(path))
+    }
+
+    /// One of our own addresses as a request for it has it, for [`own_page`](Paths::own_page).
+    pub fn asked(&self, address: &str) -> String {
+        let rest = address.strip_prefix(self.root.as_str());
+        format!("/{}", rest.unwrap_or_default())
+    }
+
+    /// One of our own addresses without the host, for redirects.
+    pub fn local(&self, address: &str) -> String {
+        let origin = self.root.as_str().len() - self.root.path().len();
+        address.get(origin..).unwrap_or("/").to_owned()
+    }
+
+    /// The report on a site for its author.
+    pub fn report(&self, url: &str) -> String {
+        with_query(self.below(&["check"]), &[("url", url)])
+    }
+
+    /// What was read so far for that.
+    pub fn report_reading(&self, url: &str) -> String {
+        with_query(self.at("check/reading.json"), &[("url", url)])
+    }
+
+    /// What was read so far of a site.
+    pub fn reading(&self, site: &str) -> String {
+        self.local(&self.below(&["sites", site, "reading.json"]))
     }
 
     /// The page of a site.
@@ -168,9 +241,47 @@ impl Paths {
     }
 }
 
+/// An address with a query.
+pub fn with_query(mut address: String, pairs: &[(&str, &str)]) -> String {
+    address.push('?');
+    let start = address.len();
+    form_urlencoded::Serializer::for_suffix(address, start)
+        .extend_pairs(pairs)
+        .finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_pages_of_ours_are_come_back_to() {
+        let paths = Paths::new("https://bell.example/at/".parse().unwrap());
+        let own = |path: &str| paths.own_page(path);
+        assert_eq!(
+            own("/home?kind=updated").as_deref(),
+            Some("/at/home?kind=updated")
+        );
+        for bad in [
+            "",
+            "home",
+            "//evil.example/",
+            "///evil.example/",
+            "/\\evil.example/",
+            "\\\\evil.example/",
+            "/\t/evil.example/",
+            "/ /evil.example",
+            "/\n",
+            "https://evil.example/",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(own(bad), None, "{bad}");
+        }
+        assert_eq!(
+            paths.sign_in_to(Some("/home?a=1&b=2")),
+            "/at/sign-in?next=%2Fhome%3Fa%3D1%26b%3D2"
+        );
+    }
 
     #[test]
     fn addresses_hang_below_the_public_url_and_are_always_whole() {

@@ -72,9 +72,10 @@ impl Ask {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         let request = format!("{head}\r\n{}", self.body);
-        stream.write_all(request.as_bytes()).unwrap();
+        // A service that has heard enough may answer before everything was said, and hang up.
+        let _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
+        let _ = stream.read_to_end(&mut bytes);
         Answered::read(&bytes)
     }
 }

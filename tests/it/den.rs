@@ -45,7 +45,15 @@ pub struct Den {
 impl Den {
     /// One collection, one list, two changes, and nothing to complain about.
     pub fn new() -> Den {
-        let den = Den::empty();
+        Den::named("fox.example")
+    }
+
+    /// The same under another name.
+    pub fn named(host: &'static str) -> Den {
+        let den = Den {
+            host,
+            ..Den::empty()
+        };
         den.description(&[("/capabilitylist.xml", "/")]);
         den.capability_list("/capabilitylist.xml", "/", &["/changelist.xml"]);
         let changes = ["created /a 2026-03-01", "updated /b 2026-03-02T08:00:00Z"];
@@ -68,6 +76,11 @@ impl Den {
 
     pub fn url(&self, path: &str) -> Url {
         self.site.url_as(self.host, path)
+    }
+
+    /// A page of ours about the site, such as `/gallery/`.
+    pub fn page(&self, path: &str) -> String {
+        format!("/sites/{}-{}{path}", self.host, self.site.port())
     }
 
     /// Serves a text in which `{den}` stands for the address of the site.

@@ -47,15 +47,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "schedule",
         &[
-            "problem", "site", "memory", "fetch", "check", "track", "store",
+            "moment", "problem", "site", "memory", "fetch", "check", "track", "store",
         ],
     ),
     ("feed", &["text", "moment", "change", "site"]),
     (
         "web",
         &[
-            "text", "change", "problem", "site", "account", "secret", "memory", "fetch", "store",
-            "schedule", "feed",
+            "text", "moment", "change", "problem", "site", "account", "secret", "memory", "read",
+            "fetch", "check", "store", "schedule", "feed",
         ],
     ),
     (
@@ -84,12 +84,14 @@ const HOMES: &[(&str, &[&str])] = &[
     ("utoipa", &["web/api/"]),
     ("tokio_cron_scheduler", &["schedule/"]),
     ("argon2", &["secret.rs"]),
-    ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
     ("sha2", &["secret.rs", "web/feeds/", "read/scp/"]),
     ("saphyr_parser", &["read/arc/"]),
     ("zstd", &["fetch/", "read/scp/"]),
+    ("opml", &["web/lists.rs", "read/"]),
     ("rpassword", &["cli/"]),
+    ("governor", &["web/limits.rs"]),
+    ("multer", &["web/forms.rs"]),
 ];
 
 /// Every source file with its path below `src` and its text, without tests.

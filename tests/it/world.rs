@@ -7,24 +7,31 @@ use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use serde_json::{Value, json};
-use sitebell::account::Scope;
+use sitebell::account::{Allowance, Registration, Scope};
 use sitebell::check::CheckSettings;
 use sitebell::fetch::{FetchSettings, Fetcher};
 use sitebell::schedule::policy::Policy;
 use sitebell::schedule::{Clock, Scheduler, Work};
-use sitebell::secret::Token;
+use sitebell::secret::{SessionKey, Token};
 use sitebell::site::SiteId;
 use sitebell::store::Store;
 use sitebell::web::feeds::Feeds;
+use sitebell::web::frame::Notices;
+use sitebell::web::limits::Limits;
+use sitebell::web::lists::Imports;
+use sitebell::web::live::Readings;
 use sitebell::web::paths::Paths;
-use sitebell::web::{self, Service};
+use sitebell::web::report::Reports;
+use sitebell::web::{self, People, Service};
 use tempfile::TempDir;
 use url::Url;
 
 use crate::ask::{Answered, Ask};
 use crate::den::{NOW, open_settings};
 use crate::names::Loopback;
+use crate::person::Person;
 
 /// Where the service says it is.
 pub const PUBLIC: &str = "https://bell.example/";
@@ -34,8 +41,17 @@ pub struct World {
     now: Arc<Mutex<DateTime<Utc>>>,
     fetch: FetchSettings,
     hosts_at_once: usize,
-    /// Where the service says it is, from its next start on.
+    /// Where the service says it is, from its next start on; empty for where it really is.
     pub public: String,
+    /// Who may sign up, and the hash of what makes the first account, from its next start on.
+    pub registration: Registration,
+    pub first: Option<[u8; 32]>,
+    /// Whether people without an account may add sites, from its next start on.
+    pub visitors_add: bool,
+    /// How much accounts may do, from its next start on.
+    pub allowance: Allowance,
+    /// Proxies in front of it, from its next start on.
+    pub proxies: Vec<IpNet>,
     running: Option<Running>,
     /// Tokens that may do anything their account may.
     pub alice: String,
@@ -54,14 +70,28 @@ impl World {
         World::with(open_settings(), 8).await
     }
 
+    /// One whose links lead to itself.
+    pub async fn in_browser() -> World {
+        World::at("", open_settings(), 8).await
+    }
+
     /// With other settings for fetching, and so many hosts at once.
     pub async fn with(fetch: FetchSettings, hosts_at_once: usize) -> World {
+        World::at(PUBLIC, fetch, hosts_at_once).await
+    }
+
+    async fn at(public: &str, fetch: FetchSettings, hosts_at_once: usize) -> World {
         let mut world = World {
             folder: tempfile::tempdir().unwrap(),
             now: Arc::new(Mutex::new(NOW.parse().unwrap())),
             fetch,
             hosts_at_once,
-            public: PUBLIC.to_owned(),
+            public: public.to_owned(),
+            registration: Registration::Closed,
+            first: None,
+            visitors_add: true,
+            allowance: Allowance::default(),
+            proxies: Vec::new(),
             running: None,
             alice: String::new(),
             bob: String::new(),
@@ -92,6 +122,11 @@ impl World {
         self.running().address
     }
 
+    /// A path of ours as an address for a browser.
+    pub fn here(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address())
+    }
+
     pub fn clock(&self) -> Clock {
         let now = self.now.clone();
         Arc::new(move || *now.lock().unwrap())
@@ -110,6 +145,7 @@ impl World {
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);
         let feeds = Arc::new(Feeds::new(1 << 20));
+        let readings = Arc::new(Readings::default());
         let work = Work {
             store: store.clone(),
             fetcher: fetcher.clone(),
@@ -118,20 +154,42 @@ impl World {
             hosts_at_once: self.hosts_at_once,
             clock: self.clock(),
             listener: Arc::new({
-                let feeds = feeds.clone();
-                move |site, is_visible, next| feeds.checked(site, is_visible, next)
+                let (feeds, readings) = (feeds.clone(), readings.clone());
+                move |site, is_visible, next| {
+                    feeds.checked(site, is_visible, next);
+                    readings.ended(site);
+                }
+            }),
+            watcher: Arc::new({
+                let readings = readings.clone();
+                move |site, url| readings.document(site, url)
             }),
         };
         let scheduler = Scheduler::start(work).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
+        let public = match self.public.as_str() {
+            "" => web::local_url(address),
+            public => public.parse().unwrap(),
+        };
         let service = Service {
             store: store.clone(),
             scheduler: scheduler.clone(),
             fetcher,
             feeds,
-            paths: Paths::new(self.public.parse().unwrap()),
+            paths: Paths::new(public),
+            people: People {
+                registration: self.registration,
+                first: self.first,
+                limits: Limits::new(self.allowance, self.proxies.clone(), self.clock()),
+                notices: Notices::default(),
+                settings: vec![("listen", address.to_string())],
+            },
+            visitors_add: self.visitors_add,
+            readings,
+            imports: Imports::new(),
+            reports: Arc::new(Reports::new(CheckSettings::default())),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();
@@ -165,10 +223,31 @@ impl World {
             .unwrap();
         let token = Token::make().unwrap();
         store
-            .add_token(id, &token.hash(), scope, now)
+            .add_token(id, &token.hash(), "", scope, now)
             .await
             .unwrap();
         token.reveal().to_owned()
+    }
+
+    /// A browser in which an account is signed in.
+    pub async fn person(&self, name: &str) -> Person {
+        let account = self.store().account_by_name(name).await.unwrap().unwrap();
+        let key = SessionKey::make().unwrap();
+        let (hash, now) = (key.hash(), self.now());
+        let begun = self
+            .store()
+            .begin_session(account.id, &hash, "Firefox on Linux", now);
+        begun.await.unwrap();
+        let mut person = Person::at(self.address());
+        let cookie = if self.public.starts_with("https") {
+            "__Host-sitebell"
+        } else {
+            "sitebell"
+        };
+        person
+            .cookies
+            .insert(cookie.to_owned(), key.reveal().to_owned());
+        person
     }
 
     pub fn ask(&self, ask: Ask) -> Answered {

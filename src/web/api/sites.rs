@@ -16,6 +16,7 @@ use crate::web::Data;
 use crate::web::auth::{Admin, Caller, Reader, Writer};
 use crate::web::error::WebError;
 use crate::web::feeds::Source;
+use crate::web::limits::Daily;
 
 const USUAL_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1_000;
@@ -76,11 +77,12 @@ async fn followed(
     (status = 200, description = "It was known", body = SiteShape),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub async fn add(service: Data, _writer: Writer, body: Json<NewSite>) -> Answer {
+pub async fn add(service: Data, writer: Writer, body: Json<NewSite>) -> Answer {
     let invalid = |error: &dyn std::fmt::Display| WebError::Invalid(error.to_string());
     let typed = SiteUrl::parse(&body.0.url).map_err(|error| invalid(&error))?;
     let judged = service.fetcher.judge(typed.url());
     judged.map_err(|refusal| invalid(&refusal))?;
+    (service.people.limits).daily(Daily::Lookup, &writer.0.account)?;
     let (id, is_new) = service.store.add_site(typed, (service.clock)()).await?;
     if is_new {
         service.scheduler.wake();
@@ -155,8 +157,9 @@ pub async fn remove(service: Data, _admin: Admin, id: web::Path<i64>) -> Answer 
         body = ProblemDetails, content_type = "application/problem+json"),
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
-pub async fn check_now(service: Data, _writer: Writer, id: web::Path<i64>) -> Answer {
+pub async fn check_now(service: Data, writer: Writer, id: web::Path<i64>) -> Answer {
     let site = SiteId(*id);
+    (service.people.limits).daily(Daily::Lookup, &writer.0.account)?;
     let check = service.scheduler.check_now(site).await?;
     Ok(HttpResponse::Accepted()
         .insert_header((header::LOCATION, service.paths.api_check(site, check)))

@@ -10,12 +10,11 @@ use super::shapes::{
 };
 use super::sites::find;
 use crate::account::{Subscription, SubscriptionId};
-use crate::secret::FeedKey;
 use crate::site::SiteId;
 use crate::web::Data;
 use crate::web::auth::{Caller, Reader, Writer};
 use crate::web::error::WebError;
-use crate::web::feeds::Source;
+use crate::web::feeds::{self, Source};
 
 type Answer = Result<HttpResponse, WebError>;
 
@@ -51,6 +50,9 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
         }
     };
     let before = service.store.subscriptions(account).await?;
+    if !before.iter().any(|known| known.site == site.id) {
+        service.may_follow(&writer.0.account, 1).await?;
+    }
     let now = (service.clock)();
     let id = (service.store)
         .subscribe(account, site.id, collection, now)
@@ -64,6 +66,7 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
         id,
         site: site.id,
         collection,
+        folder: String::new(),
     };
     Ok(response
         .insert_header((header::LOCATION, service.paths.api_subscription(id.0)))
@@ -77,14 +80,7 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub async fn renew_feed_key(service: Data, writer: Writer) -> Answer {
-    let account = writer.0.account.id;
-    let key = FeedKey::make().map_err(WebError::Secret)?;
-    let now = (service.clock)();
-    (service.store)
-        .renew_feed_key(account, &key.hash(), now)
-        .await?;
-    service.feeds.renewed(account);
-    let feed_url = (service.paths).account_feed("atom", key.reveal(), false, None);
+    let feed_url = feeds::renew(&service, writer.0.account.id).await?;
     Ok(HttpResponse::Created()
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .json(PrivateFeed { feed_url }))

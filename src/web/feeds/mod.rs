@@ -25,6 +25,7 @@ use crate::site::SiteId;
 use crate::store::FollowedPlace;
 
 use self::answer::Prepared;
+pub use self::private::renew;
 pub use self::render::{collection_subject, find, site_subject};
 
 /// What a feed takes in memory besides its bytes, about.

@@ -64,6 +64,17 @@ pub(super) struct Query {
     after: Option<String>,
 }
 
+/// Gives the private feed of an account a new address, and tells it; the one from before is dead.
+pub async fn renew(service: &Data, account: AccountId) -> Result<String, WebError> {
+    let key = FeedKey::make()?;
+    let now = (service.clock)();
+    (service.store)
+        .renew_feed_key(account, &key.hash(), now)
+        .await?;
+    service.feeds.renewed(account);
+    Ok((service.paths).account_feed("atom", key.reveal(), false, None))
+}
+
 /// Answers with the feed. That a key is wrong, and that there is none, looks the same.
 pub(super) async fn show(
     service: Data,

@@ -2,16 +2,18 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::json;
 
 use super::{Place, den};
 use crate::ask::Ask;
+use crate::person::Person;
 
 /// A service that was started, and is killed if a test forgets it.
 pub struct Served {
     child: Child,
+    output: BufReader<ChildStdout>,
     pub address: SocketAddr,
 }
 
@@ -32,7 +34,18 @@ impl Served {
         let url = line.split(' ').find(|word| word.starts_with("http://"));
         let url: url::Url = url.unwrap_or_else(|| panic!("{line:?}")).parse().unwrap();
         let address = url.socket_addrs(|| None).unwrap()[0];
-        Served { child, address }
+        Served {
+            child,
+            output,
+            address,
+        }
+    }
+
+    /// The next line that it prints.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line
     }
 
     pub fn kill(mut self) {
@@ -79,6 +92,78 @@ fn the_service_starts_with_nothing_set_reads_sites_and_ends_when_told_to() {
     assert_eq!(served.terminate(), Some(0));
     let left: Vec<_> = std::fs::read_dir(place.data()).unwrap().collect();
     assert_eq!(left.len(), 1, "the database, and no log beside it");
+}
+
+#[test]
+fn the_first_start_prints_a_link_that_makes_the_first_account_and_later_ones_do_not() {
+    let place = Place::new();
+    let mut served = Served::start(&place, &[]);
+    assert!(served.line().contains("the first one, an admin"));
+    let link: url::Url = served.line().trim().parse().unwrap();
+    assert_eq!(link.socket_addrs(|| None).unwrap()[0], served.address);
+    let path = format!("{}?{}", link.path(), link.query().unwrap());
+    let mut alice = Person::at(served.address);
+    let page = alice.open(&path);
+    let fields = [("name", "alice"), ("password", "correct horse")];
+    let page = alice.send(&page, "/first-account", &fields);
+    assert!(page.path == "/welcome" && page.has("Welcome, <bdi>alice"));
+    assert_eq!(alice.open("/admin").status(), 200);
+    assert_eq!(Person::at(served.address).open(&path).status(), 403);
+    let listed = place.done(&["account", "list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["accounts"][0]["admin"], true);
+    assert_eq!(served.terminate(), Some(0));
+
+    let mut served = Served::start(&place, &[]);
+    assert_eq!(
+        alice_at(&alice, &served).open("/admin").status(),
+        200,
+        "still signed in"
+    );
+    let id = served.child.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).status().unwrap();
+    assert_eq!(served.line(), "", "nothing more is printed");
+}
+
+/// The same browser, after the service came back at another port.
+fn alice_at(person: &Person, served: &Served) -> Person {
+    let mut moved = Person::at(served.address);
+    moved.cookies = person.cookies.clone();
+    moved
+}
+
+#[test]
+fn what_the_operator_does_to_an_account_ends_its_sessions_beside_a_running_service() {
+    let place = Place::new();
+    place.add("alice", &[]);
+    let served = Served::start(&place, &[]);
+    let sign_in = |password: &str| {
+        let mut alice = Person::at(served.address);
+        let page = alice.open("/sign-in?next=/settings");
+        let fields = [("name", "alice"), ("password", password)];
+        let page = alice.send(&page, "/sign-in", &fields);
+        (alice, page.path)
+    };
+    let is_in = |alice: &mut Person| alice.open("/settings").path == "/settings";
+    let password = super::PASSWORD.trim_end();
+    let (mut alice, path) = sign_in(password);
+    assert_eq!(path, "/settings");
+    place.done(&["account", "disable", "alice"]);
+    assert!(!is_in(&mut alice));
+    assert_eq!(sign_in(password).1, "/sign-in");
+    place.done(&["account", "enable", "alice"]);
+    assert!(!is_in(&mut alice), "it has to sign in again");
+    let (mut alice, _) = sign_in(password);
+    assert!(is_in(&mut alice));
+    let reset = ["account", "reset-password", "alice", "--password-stdin"];
+    let done = place.run_with_input(&reset, b"better horse\n");
+    assert!(done.status.success());
+    assert!(!is_in(&mut alice));
+    assert_eq!(sign_in(password).1, "/sign-in");
+    let (mut alice, _) = sign_in("better horse");
+    assert!(is_in(&mut alice));
+    place.done(&["account", "remove", "alice", "--yes"]);
+    assert!(!is_in(&mut alice));
 }
 
 #[test]

@@ -87,7 +87,7 @@ async fn an_account_leaves_without_touching_sites_or_others() {
     for account in [alice, bob] {
         store.subscribe(account, site, None, now()).await.unwrap();
         store
-            .add_token(account, &account.0.to_be_bytes(), Scope::Write, now())
+            .add_token(account, &account.0.to_be_bytes(), "", Scope::Write, now())
             .await
             .unwrap();
     }
@@ -173,18 +173,18 @@ async fn a_token_works_until_it_is_removed_or_its_account_disabled() {
         .await
         .unwrap();
     store
-        .add_token(alice, &[1; 32], Scope::Read, now())
+        .add_token(alice, &[1; 32], "", Scope::Read, now())
         .await
         .unwrap();
     let (account, scope) = store.account_by_token(&[1; 32]).await.unwrap().unwrap();
     assert_eq!((account.id, scope), (alice, Scope::Read));
     assert!(matches!(
-        store.add_token(bob, &[1; 32], Scope::Read, now()).await,
+        store.add_token(bob, &[1; 32], "", Scope::Read, now()).await,
         Err(StoreError::Taken)
     ));
     assert!(matches!(
         store
-            .add_token(AccountId(99), &[2; 32], Scope::Read, now())
+            .add_token(AccountId(99), &[2; 32], "", Scope::Read, now())
             .await,
         Err(StoreError::NotFound(_))
     ));

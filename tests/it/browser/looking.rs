@@ -1,0 +1,185 @@
+//! Every page: how it looks, and whether everybody can use it.
+
+use chrono::TimeDelta;
+use sitebell::secret::FirstKey;
+
+use super::following::{sign_up, world};
+use super::{Browser, Script};
+use crate::den::{Den, urlset};
+use crate::fake_site::{Gate, Reply};
+use crate::world::World;
+
+/// A site with much to show: a year of changes in two collections, and something to put right.
+fn rich() -> Den {
+    let den = Den::empty();
+    den.description(&[("/gallery.xml", "/gallery/"), ("/stories.xml", "/stories/")]);
+    for name in ["gallery", "stories"] {
+        let (list, changed) = (format!("/{name}.xml"), format!("/{name}-list.xml"));
+        den.capability_list(&list, &format!("/{name}/"), &[&changed]);
+        let kinds = ["created", "updated", "updated", "deleted"];
+        let seasons = ["winter", "spring", "summer", "autumn"];
+        let changes: Vec<String> = (0..40)
+            .map(|n| {
+                let (kind, season) = (kinds[n % 4], seasons[n % 3]);
+                let month = (n * n) % 8 + 5;
+                let day = (n * 7) % 28 + 1;
+                format!("{kind} /{name}/{season}-{n}.html 2025-{month:02}-{day:02}T10:00:00Z")
+            })
+            .chain([format!(
+                "created /{name}/a-new-page.html 2026-03-10T09:30:00Z"
+            )])
+            .collect();
+        let mut changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+        changes.sort_by_key(|change| change.rsplit(' ').next());
+        den.change_list_of(&list, &changed, "from='2025-01-01'", &changes);
+    }
+    let about = |path: &str, title: &str, text: &str| {
+        format!(
+            "<rdf:Description rdf:about='{{den}}{path}'><dcterms:title>{title}</dcterms:title>
+            <dcterms:description>{text}</dcterms:description></rdf:Description>"
+        )
+    };
+    let all = [
+        about(
+            "/",
+            "The Fox Den",
+            "A shrine to all things vulpine: drawings, stories, and a webring for friends of the fox.",
+        ),
+        about("/gallery/", "Gallery", "Ink and pencil."),
+        about(
+            "/stories/",
+            "Stories about foxes and other animals",
+            "Mostly true.",
+        ),
+    ];
+    den.xml(
+        "/about.xml",
+        &format!(
+            "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:dcterms='http://purl.org/dc/terms/'>{}</rdf:RDF>",
+            all.concat()
+        ),
+    );
+    den
+}
+
+async fn look(browser: &Browser, world: &World, pages: &[(&str, &str)]) {
+    for (name, path) in pages {
+        browser.open(&world.here(path)).await;
+        browser.look(name).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_public_page_is_fit_for_everybody() {
+    let world = World::in_browser().await;
+    let (den, plain, slow) = (rich(), Den::empty(), Den::named("slow.example"));
+    let owl = Den {
+        host: "owl.example",
+        ..plain
+    };
+    world.follow(&den.url("/")).await;
+    world.follow(&owl.url("/")).await;
+    let gate = Gate::default();
+    let reply = Reply::xml(slow.filled(&urlset(""))).behind(&gate);
+    slow.site.serve("/changelist.xml", reply);
+    let browser = Browser::start(Script::On).await;
+    let pages = [
+        ("front", "/"),
+        ("site", &den.page("/")),
+        ("collection", &den.page("/gallery/")),
+        ("entry", &den.page("/gallery/entries/1")),
+        ("nothing", &owl.page("/")),
+        ("check", "/check"),
+        ("sign-in", "/sign-in"),
+        ("recover", "/recover"),
+        ("missing", "/sites/none.example/"),
+    ];
+    look(&browser, &world, &pages).await;
+
+    browser.open(&world.here("/")).await;
+    browser.fill("#url", "fox den").await;
+    browser.press("Look at it").await;
+    browser.see("is not the address of a website").await;
+    browser.look("front-wrong").await;
+    browser.fill("#url", slow.url("/").as_str()).await;
+    browser.press("Look at it").await;
+    browser.see("/changelist.xml").await;
+    browser.look("reading").await;
+    gate.open();
+    browser.see_no_more("Reading the site").await;
+
+    let report = format!("/check?url={}", owl.url("/"));
+    browser.open(&world.here(&report)).await;
+    browser.see("What to put right").await;
+    // As it loads, not as it takes the place of the page that showed the reading.
+    browser.reload().await;
+    browser.see("What to put right").await;
+    browser.look("report").await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_of_an_account_is_fit_for_everybody() {
+    let world = world().await;
+    let den = rich();
+    world.follow(&den.url("/")).await;
+    let browser = Browser::start(Script::On).await;
+    sign_up(&browser, &world, "carol").await;
+    let empty = [("home-empty", "/home"), ("followed-empty", "/home/sites")];
+    look(&browser, &world, &empty).await;
+    browser.open(&world.here(&den.page("/"))).await;
+    browser.press("Follow the site").await;
+    browser.see("You follow The Fox Den now.").await;
+    browser.look("site-followed").await;
+    world.pass(TimeDelta::days(1));
+    den.change_list_of(
+        "/gallery.xml",
+        "/gallery-list.xml",
+        "from='2025-01-01'",
+        &["updated /gallery/a-new-page.html 2026-03-11T09:30:00Z"],
+    );
+    world.scheduler().idle().await;
+    let pages = [
+        ("home", "/home"),
+        ("home-searched", "/home?q=summer&kind=updated"),
+        ("followed", "/home/sites"),
+        ("settings", "/settings"),
+        ("settings-password", "/settings/password"),
+        ("settings-sessions", "/settings/sessions"),
+        ("settings-tokens", "/settings/tokens"),
+        ("settings-time-zone", "/settings/time-zone"),
+        ("settings-delete", "/settings/delete"),
+    ];
+    look(&browser, &world, &pages).await;
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_of_an_admin_is_fit_for_everybody() {
+    let mut world = World::in_browser().await;
+    let key = FirstKey::make().unwrap();
+    world.first = Some(key.hash());
+    world.restart().await;
+    let den = rich();
+    world.follow(&den.url("/")).await;
+    for account in world.store().accounts().await.unwrap() {
+        world.store().remove_account(account.id).await.unwrap();
+    }
+    let browser = Browser::start(Script::On).await;
+    let first = format!("/first-account?key={}", key.reveal());
+    look(&browser, &world, &[("first-account", &first)]).await;
+    browser.fill("#name", "carol").await;
+    browser.fill("#password", "correct horse battery").await;
+    browser.click("main form button").await;
+    browser.see("Welcome").await;
+    browser.look("welcome").await;
+    let pages = [
+        ("admin", "/admin"),
+        ("admin-sites", "/admin/sites"),
+        ("admin-remove", "/admin/sites/remove?site=1"),
+        ("admin-accounts", "/admin/accounts"),
+        ("admin-invites", "/admin/invites"),
+    ];
+    look(&browser, &world, &pages).await;
+    browser.close().await;
+}
