@@ -62,6 +62,43 @@ impl fmt::Display for ChangeKind {
     }
 }
 
+/// One page, as a list has it. Readers fill and clear one and the same again and again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Its address, as [`url::Url`] writes it, without a fragment.
+    pub url: String,
+    /// When it was last modified.
+    pub lastmod: Option<Moment>,
+    /// As long as this stays as it is, so does the page, whatever its dates say.
+    pub hash: Option<String>,
+    /// When it was first published.
+    pub published: Option<Moment>,
+    /// What it is called.
+    pub title: Option<String>,
+    /// What it is about.
+    pub summary: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// The language it is in, as a tag.
+    pub language: Option<String>,
+    /// What it is filed under.
+    pub tags: Vec<String>,
+    /// Whether its author wants nothing to be known about it: then nothing else is said here.
+    pub is_private: bool,
+}
+
+impl Page {
+    /// Makes it as good as new, keeping its memory.
+    pub fn clear(&mut self) {
+        let mut url = std::mem::take(&mut self.url);
+        url.clear();
+        *self = Page {
+            url,
+            ..Page::default()
+        };
+    }
+}
+
 /// What a source may add about a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Details {
@@ -77,6 +114,16 @@ pub struct Details {
     pub note: Option<String>,
     /// Where else to look: mirrors, other forms, earlier versions, metadata.
     pub links: Vec<Link>,
+    /// What the page is about, cleaned.
+    pub summary: Option<String>,
+    /// Who wrote it, cleaned.
+    pub author: Option<String>,
+    /// The language it is in, as a tag.
+    pub language: Option<String>,
+    /// What it is filed under, cleaned.
+    pub tags: Vec<String>,
+    /// Whether nobody said so: the change was concluded from two lists of pages.
+    pub is_inferred: bool,
 }
 
 /// A typed link of a document or an entry.
@@ -125,6 +172,8 @@ pub struct Entry {
     pub updated_at: DateTime<Utc>,
     /// The changes, oldest first.
     pub changes: Vec<Change>,
+    /// What is to be said before them.
+    pub note: Option<String>,
 }
 
 /// What several changes of one page come to.

@@ -116,6 +116,7 @@ settings! { Service {
     "max-foreign-documents" NUMBER "20" "Documents of other sites among them";
     "max-collections" NUMBER "100" "Collections of one site that are read";
     "max-changes" NUMBER "250000" "Changes that one check of a site takes in; the rest waits for the next check";
+    "max-pages" NUMBER "5000000" "Pages that one check of a site takes in, where the site lists its pages; the rest waits for the next check";
     "max-descriptions" NUMBER "20" "Pages and descriptions that one check reads for titles";
 }}
 
@@ -267,6 +268,7 @@ impl Values {
             collections: self.one("max-collections", number)?,
             descriptions: self.one("max-descriptions", number)?,
             changes: self.one("max-changes", number)?,
+            pages: self.one("max-pages", number)?,
             bytes: self.one("max-check-size", size)?,
             time: self.one("check-timeout", duration)?,
         };

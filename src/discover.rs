@@ -1,21 +1,25 @@
 //! From whatever a person typed to the document that describes the site.
 //!
 //! The places are tried in the order of the proposal and of what costs a stranger's server least: the well-known
-//! address, links on the typed page, `Sitemap:` lines of robots.txt, and the typed address itself. A document that is
-//! not the top of its site leads there by its `up` link. A page on a host that many people share may speak for itself
+//! address, links on the typed page, `Sitemap:` lines of robots.txt, the typed address itself, and then the places where
+//! sitemaps usually are. A log of changes is better than a list of pages, so that is looked for first. A document that
+//! is not the top of its site leads there by its `up` link. A page on a host that many people share may speak for itself
 //! where the description of the host does not know it.
 
 use std::sync::Arc;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
 use crate::fetch::FetchError;
-use crate::load::{LoadError, Loaded, Loader, Page};
+use crate::load::{LoadError, Loaded, LoadedList, Loader, Page};
+use crate::memory::{CollectionMemory, KnownPages, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
+use crate::read::list::READERS;
 use crate::read::resourcesync::{Capability, rules};
-use crate::site::{SiteUrl, is_below};
+use crate::site::{Format, SiteUrl, is_below, same_site};
 
 /// Where the proposal wants the Source Description.
 pub const WELL_KNOWN: &str = "/.well-known/resourcesync";
@@ -25,6 +29,12 @@ pub const WELL_KNOWN_XML: &str = "/.well-known/resourcesync.xml";
 const MAX_CLIMB: usize = 3;
 /// A page and a robots.txt may name many documents; a site has one description.
 const MAX_CANDIDATES: usize = 5;
+
+/// A site that has nothing costs its server no more requests than this.
+const MAX_REQUESTS: u32 = 10;
+const NOT_ASKED: &str = "not asked for, after so many requests";
+/// After this time a better format is looked for again.
+const LOOK_AGAIN: TimeDelta = TimeDelta::days(30);
 
 /// How the root document was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +49,8 @@ pub enum FoundBy {
     Robots,
     /// It is what was typed, or `up` from there.
     Typed,
+    /// It is where such documents usually are.
+    UsualPlace,
     /// It was found before.
     Remembered,
 }
@@ -52,6 +64,7 @@ impl FoundBy {
             FoundBy::PageLink => "through a link on the page",
             FoundBy::Robots => "through robots.txt",
             FoundBy::Typed => "from the typed address itself",
+            FoundBy::UsualPlace => "at one of the usual addresses",
             FoundBy::Remembered => "where it was before",
         }
     }
@@ -70,6 +83,45 @@ pub struct Root {
     pub found_by: FoundBy,
 }
 
+/// The lists of pages that a site has at its top.
+pub struct ListRoot {
+    /// Those that were read.
+    pub lists: Vec<LoadedList>,
+    /// Those that are still to be read.
+    pub more: Vec<Url>,
+    /// How they were found.
+    pub found_by: FoundBy,
+}
+
+/// What describes a site.
+pub enum Found {
+    /// A log of its changes.
+    Log(Root),
+    /// Lists of its pages.
+    Lists(ListRoot),
+}
+
+/// Where something was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// What.
+    pub format: Format,
+    /// Where.
+    pub url: Url,
+    /// What came of it, in words.
+    pub outcome: String,
+}
+
+/// What came of looking.
+pub struct Discovery {
+    /// What was found; none if the site answers, but describes itself nowhere.
+    pub found: Option<Found>,
+    /// Where it was looked for, in that order.
+    pub tried: Vec<Tried>,
+    /// Whether it was looked for, and not only read again where it was.
+    pub is_anew: bool,
+}
+
 /// Why a site could not be asked at all.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DiscoverError {
@@ -81,164 +133,431 @@ pub enum DiscoverError {
     Gone(Url),
 }
 
-/// Looks for the root document of a site; where one is `remembered`, it need only be read again. None means that the
-/// site answers, but describes itself nowhere.
+/// Looks for what describes a site; where something is remembered, it need only be read again.
 pub async fn discover(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
-    remembered: Option<&Url>,
-) -> Result<Option<Root>, DiscoverError> {
-    let root = match remembered {
-        Some(url) => again(loader, site, url).await?,
-        None => anew(loader, site).await?,
+    memory: Option<&SiteMemory>,
+    now: DateTime<Utc>,
+) -> Result<Discovery, DiscoverError> {
+    let listing = memory.and_then(listing);
+    let pages = listing.and_then(|collection| collection.pages.as_ref());
+    let beside = listing.iter().flat_map(|collection| &collection.lists);
+    let mut search = Search {
+        known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
+        beside: beside.map(|list| list.url.clone()).collect(),
+        tried: Vec::new(),
     };
-    if let Some(root) = &root
-        && root.found_by != FoundBy::WellKnown
-    {
-        let words = root.found_by.words();
-        let message = format!("the description of the site was found {words}");
-        let problem = Problem::new(Code::NotWellKnown, &root.loaded.url, message);
-        loader.problems.add(problem);
+    let remembered = memory.and_then(|memory| memory.root.as_ref());
+    let is_list = memory.is_some_and(|memory| !memory.has_log());
+    let is_due = memory.is_some_and(|memory| {
+        memory
+            .looked_at
+            .is_none_or(|looked_at| looked_at + LOOK_AGAIN < now)
+    });
+    let (found, is_anew) = match remembered {
+        Some(url) if !(is_list && is_due) => search.again(loader, site, url, is_list).await?,
+        _ => (search.anew(loader, site).await?, true),
+    };
+    match &found {
+        Some(Found::Log(root)) if root.found_by != FoundBy::WellKnown => {
+            let words = root.found_by.words();
+            let message = format!("the description of the site was found {words}");
+            let problem = Problem::new(Code::NotWellKnown, &root.loaded.url, message);
+            loader.problems.add(problem);
+        }
+        Some(Found::Lists(root)) => {
+            if let Some(list) = root.lists.first() {
+                let message = format!(
+                    "the site has a {}, which lists its pages and not its changes",
+                    list.list.kind
+                );
+                let problem = Problem::new(Code::OnlyAList, &list.url, message);
+                loader.problems.add(problem.with_snippet(example(site)));
+            }
+        }
+        _ => {}
     }
-    Ok(root)
-}
-
-async fn anew(loader: &mut Loader<'_>, site: &SiteUrl) -> Result<Option<Root>, DiscoverError> {
-    Ok(match at_well_known_address(loader, site).await? {
-        Some(root) => Some(closer_to_what_was_typed(loader, site, root).await),
-        None => elsewhere(loader, site).await,
+    Ok(Discovery {
+        found,
+        tried: search.tried,
+        is_anew,
     })
 }
 
-/// Reads the root document that was found before. Only if it is not there any more is another one looked for.
-async fn again(
-    loader: &mut Loader<'_>,
-    site: &SiteUrl,
-    url: &Url,
-) -> Result<Option<Root>, DiscoverError> {
-    match loader.document(url).await {
-        Ok(loaded) => {
-            let found_by = match url.path() {
-                WELL_KNOWN => FoundBy::WellKnown,
-                WELL_KNOWN_XML => FoundBy::WellKnownXml,
-                _ => FoundBy::Remembered,
-            };
-            Ok(Some(Root { loaded, found_by }))
-        }
-        Err(LoadError::Fetch(error)) => match *error {
-            FetchError::Status { status: 410, .. } => Err(DiscoverError::Gone(url.clone())),
-            FetchError::Status { status: 404, .. } => anew(loader, site).await,
-            _ => Err(DiscoverError::Unreachable(error)),
-        },
-        // A document that broke will be mended; looking elsewhere now would make another site of this one.
-        Err(error) => {
-            loader.problems.add(error.problem(url, url));
-            Ok(None)
-        }
-    }
-}
-
-async fn at_well_known_address(
-    loader: &mut Loader<'_>,
-    site: &SiteUrl,
-) -> Result<Option<Root>, Arc<FetchError>> {
-    for (path, found_by) in [
-        (WELL_KNOWN, FoundBy::WellKnown),
-        (WELL_KNOWN_XML, FoundBy::WellKnownXml),
-    ] {
-        let url = site.at_root(path);
-        match loader.document(&url).await {
-            // Whatever the well-known address answers with is the top, wherever its links lead.
-            Ok(loaded) if found_by == FoundBy::WellKnown => {
-                return Ok(Some(Root { loaded, found_by }));
-            }
-            Ok(loaded) => return Ok(Some(climb(loader, loaded, found_by, &[]).await)),
-            Err(LoadError::Fetch(error)) if is_hopeless(&error, site) => return Err(error),
-            // A description that is there and cannot be read is worth telling even if another one is found.
-            Err(error) if !is_absence(&error) => loader.problems.add(error.problem(&url, &url)),
-            Err(_) => {}
-        }
-    }
-    Ok(None)
-}
-
-/// Tries everything but the well-known address.
-async fn elsewhere(loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Root> {
-    let mut candidates_left = MAX_CANDIDATES;
-    let mut typed = None;
-    let mut page_error = None;
-    match loader.page(site.url()).await {
-        Ok(Page::Document(result)) => typed = Some(result),
-        Ok(Page::Html(links)) => {
-            if let Some(loaded) = first_of(loader, targets(&links), &mut candidates_left).await {
-                return Some(climb(loader, loaded, FoundBy::PageLink, &[]).await);
-            }
-        }
-        Err(error) if is_forbidden_by_robots(&error) => {}
-        Err(error) => page_error = Some(error),
-    }
-    let named: Vec<Url> = (loader.sitemaps(site.url()).await.iter())
-        .filter_map(|line| address::resolve_url(line, &site.at_root("/")).ok())
-        .collect();
-    if let Some(loaded) = first_of(loader, named, &mut candidates_left).await {
-        return Some(climb(loader, loaded, FoundBy::Robots, &[]).await);
-    }
-    match typed {
-        Some(Ok(loaded)) => return Some(climb(loader, loaded, FoundBy::Typed, &[]).await),
-        Some(Err(error)) => page_error = Some(error),
-        None => {}
-    }
-    if let Some(error) = &page_error {
-        loader.problems.add(error.problem(site.url(), site.url()));
-    }
-    let stopped = (loader.problems.iter()).any(|problem| problem.code == Code::LimitReached);
-    if !stopped {
-        let url = site.at_root(WELL_KNOWN);
-        let message = format!("no ResourceSync description was found for {site}");
-        let problem = Problem::new(Code::NotFound, &url, message);
-        loader.problems.add(problem.with_snippet(example(site)));
-    }
-    None
-}
-
-/// On a host that many people share, the description of the host may not know the page that was typed, and the page
-/// may link its own: then the page is believed.
-async fn closer_to_what_was_typed(loader: &mut Loader<'_>, site: &SiteUrl, host: Root) -> Root {
-    if site.is_whole_host() {
-        return host;
-    }
-    let descriptions = descriptions_below(loader, &host).await;
-    let knows_the_page = (descriptions.iter())
-        .flat_map(|description| described(description))
-        .any(|url| is_below(site.url(), &url));
-    if knows_the_page {
-        return host;
-    }
-    let (first, found_by) = match loader.page(site.url()).await {
-        Ok(Page::Document(Ok(loaded))) => (loaded, FoundBy::Typed),
-        Ok(Page::Html(links)) => {
-            match first_of(loader, targets(&links), &mut { MAX_CANDIDATES }).await {
-                Some(loaded) => (loaded, FoundBy::PageLink),
-                None => return host,
-            }
-        }
-        _ => return host,
+/// The collection of all pages of a site, if it lists them at its top.
+pub fn listing(memory: &SiteMemory) -> Option<&CollectionMemory> {
+    let mut collections = memory.collections.iter();
+    let is_whole = |collection: &&CollectionMemory| {
+        collection.pages.is_some() && collection.identity.fragment().is_none()
     };
-    if descriptions.iter().any(|upper| lists(upper, &first)) || first.url == host.loaded.url {
-        return host;
+    collections.find(is_whole).filter(|_| !memory.has_log())
+}
+
+/// The search for what describes a site.
+struct Search {
+    /// The pages that are known, if the site lists them at its top.
+    known: Arc<KnownPages>,
+    /// The documents at the top that were found before: robots.txt may name several, and they belong together.
+    beside: Vec<Url>,
+    tried: Vec<Tried>,
+}
+
+impl Search {
+    fn note(&mut self, format: Format, url: &Url, outcome: impl Into<String>) {
+        self.tried.push(Tried {
+            format,
+            url: url.clone(),
+            outcome: outcome.into(),
+        });
     }
-    // The way up leads to the host, as it should; but there the list would be lost.
-    let of_the_host = descriptions.iter().chain([&host.loaded]);
-    let closed: Vec<Url> = of_the_host
-        .flat_map(|loaded| [loaded.asked.clone(), loaded.url.clone()])
-        .collect();
-    let own = climb(loader, first, found_by, &closed).await;
-    if descriptions.iter().any(|upper| lists(upper, &own.loaded)) {
-        return host;
+
+    async fn anew(
+        &mut self,
+        loader: &mut Loader<'_>,
+        site: &SiteUrl,
+    ) -> Result<Option<Found>, DiscoverError> {
+        Ok(match self.at_well_known_address(loader, site).await? {
+            Some(root) => Some(Found::Log(
+                self.closer_to_what_was_typed(loader, site, root).await,
+            )),
+            None => self.elsewhere(loader, site).await,
+        })
     }
-    // What is wrong with the description of the host is not the author's business who has a page there.
-    loader.problems.forget(&host.loaded.url);
-    own
+
+    /// Reads the root document that was found before. Only if it is not there any more is another one looked for.
+    async fn again(
+        &mut self,
+        loader: &mut Loader<'_>,
+        site: &SiteUrl,
+        url: &Url,
+        is_list: bool,
+    ) -> Result<(Option<Found>, bool), DiscoverError> {
+        let found = match is_list {
+            true => loader.pages(url, &self.known, true).await.map(|list| {
+                Found::Lists(ListRoot {
+                    lists: vec![list],
+                    more: Vec::new(),
+                    found_by: FoundBy::Remembered,
+                })
+            }),
+            false => loader.document(url).await.map(|loaded| {
+                let found_by = match url.path() {
+                    WELL_KNOWN => FoundBy::WellKnown,
+                    WELL_KNOWN_XML => FoundBy::WellKnownXml,
+                    _ => FoundBy::Remembered,
+                };
+                Found::Log(Root { loaded, found_by })
+            }),
+        };
+        match found {
+            Ok(Found::Lists(mut root)) => {
+                self.note(root.lists[0].format, url, "read again");
+                root.more.clone_from(&self.beside);
+                root.more.retain(|other| other != url);
+                Ok((Some(Found::Lists(root)), false))
+            }
+            Ok(found) => {
+                self.note(Format::ResourceSync, url, "read again");
+                Ok((Some(found), false))
+            }
+            Err(LoadError::Fetch(error)) => match *error {
+                FetchError::Status { status: 410, .. } => Err(DiscoverError::Gone(url.clone())),
+                FetchError::Status { status: 404, .. } => {
+                    Ok((self.anew(loader, site).await?, true))
+                }
+                _ => Err(DiscoverError::Unreachable(error)),
+            },
+            // A document that broke will be mended; looking elsewhere now would make another site of this one.
+            Err(error) => {
+                loader.problems.add(error.problem(url, url));
+                Ok((None, false))
+            }
+        }
+    }
+
+    async fn at_well_known_address(
+        &mut self,
+        loader: &mut Loader<'_>,
+        site: &SiteUrl,
+    ) -> Result<Option<Root>, Arc<FetchError>> {
+        for (path, found_by) in [
+            (WELL_KNOWN, FoundBy::WellKnown),
+            (WELL_KNOWN_XML, FoundBy::WellKnownXml),
+        ] {
+            let url = site.at_root(path);
+            let result = loader.document(&url).await;
+            self.note(
+                Format::ResourceSync,
+                &url,
+                outcome_of(result.as_ref().err()),
+            );
+            match result {
+                // Whatever the well-known address answers with is the top, wherever its links lead.
+                Ok(loaded) if found_by == FoundBy::WellKnown => {
+                    return Ok(Some(Root { loaded, found_by }));
+                }
+                Ok(loaded) => return Ok(Some(climb(loader, loaded, found_by, &[]).await)),
+                Err(LoadError::Fetch(error)) if is_hopeless(&error, site) => return Err(error),
+                // A description that is there and cannot be read is worth telling even if another one is found.
+                Err(error) if !is_absence(&error) => loader.problems.add(error.problem(&url, &url)),
+                Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tries everything but the well-known address.
+    async fn elsewhere(&mut self, loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Found> {
+        let mut candidates_left = MAX_CANDIDATES;
+        let mut typed = None;
+        let mut page_error = None;
+        let mut linked = Vec::new();
+        match loader.page(site.url(), &self.known).await {
+            Ok(Page::Document(result)) => typed = Some(result),
+            // Whoever names a list means that list.
+            Ok(Page::List(Ok(list))) => {
+                self.note(list.format, site.url(), "found");
+                return Some(lists(vec![*list], FoundBy::Typed));
+            }
+            Ok(Page::List(Err(error))) => page_error = Some(error),
+            Ok(Page::Html(links)) => {
+                let targets = targets(&links, "resourcesync");
+                if targets.is_empty() {
+                    self.note(Format::ResourceSync, site.url(), "the page links none");
+                }
+                if let Some(loaded) = first_of(loader, targets, &mut candidates_left).await {
+                    self.note(
+                        Format::ResourceSync,
+                        &loaded.url,
+                        "found through a link of the page",
+                    );
+                    return Some(Found::Log(
+                        climb(loader, loaded, FoundBy::PageLink, &[]).await,
+                    ));
+                }
+                linked = self::targets(&links, "sitemap");
+            }
+            Err(error) if is_forbidden_by_robots(&error) => {}
+            Err(error) => page_error = Some(error),
+        }
+        // A page on a host that many people share knows better than the host what belongs to it.
+        if !site.is_whole_host()
+            && let Some(found) = self
+                .best_of(loader, std::mem::take(&mut linked), FoundBy::PageLink)
+                .await
+        {
+            return Some(found);
+        }
+        let named = named_in_robots(loader, site).await;
+        if named.is_empty() {
+            self.note(
+                Format::Sitemap,
+                &site.at_root("/robots.txt"),
+                "no Sitemap line",
+            );
+        }
+        if let Some(found) = self.best_of(loader, named, FoundBy::Robots).await {
+            return Some(found);
+        }
+        match typed {
+            Some(Ok(loaded)) => {
+                self.note(Format::ResourceSync, site.url(), "found");
+                return Some(Found::Log(climb(loader, loaded, FoundBy::Typed, &[]).await));
+            }
+            Some(Err(error)) => page_error = Some(error),
+            None => {}
+        }
+        if let Some(found) = self.best_of(loader, linked, FoundBy::PageLink).await {
+            return Some(found);
+        }
+        // A document that was named and is no use is the answer; others that nobody named would be a surprise.
+        let is_broken = matches!(page_error, Some(LoadError::Broken(_)));
+        if !is_broken && let Some(found) = self.at_usual_places(loader, site).await {
+            return Some(found);
+        }
+        if let Some(error) = &page_error {
+            loader.problems.add(error.problem(site.url(), site.url()));
+        }
+        let stopped = (loader.problems.iter()).any(|problem| problem.code == Code::LimitReached);
+        if !stopped {
+            let url = site.at_root(WELL_KNOWN);
+            let message = format!("neither ResourceSync nor a sitemap was found for {site}");
+            let problem = Problem::new(Code::NotFound, &url, message);
+            loader.problems.add(problem.with_snippet(example(site)));
+        }
+        None
+    }
+
+    /// The best of several documents that somebody named: a log, or else all lists among them.
+    async fn best_of(
+        &mut self,
+        loader: &mut Loader<'_>,
+        mut named: Vec<Url>,
+        found_by: FoundBy,
+    ) -> Option<Found> {
+        let more = named.split_off(named.len().min(MAX_CANDIDATES));
+        let mut found = Vec::new();
+        for url in named {
+            if found.is_empty() && loader.requests() >= MAX_REQUESTS {
+                self.note(Format::Sitemap, &url, NOT_ASKED);
+                continue;
+            }
+            let (format, outcome) = match loader.candidate(&url, &self.known).await {
+                Ok(Page::Document(Ok(loaded))) => {
+                    self.note(Format::ResourceSync, &url, "found");
+                    return Some(Found::Log(climb(loader, loaded, found_by, &[]).await));
+                }
+                Ok(Page::List(Ok(list))) => {
+                    let format = list.format;
+                    found.push(*list);
+                    (format, "found".to_owned())
+                }
+                Ok(Page::Document(Err(error)) | Page::List(Err(error))) | Err(error) => {
+                    // Somebody named it, so it should be there.
+                    loader.problems.add(error.problem(&url, &url));
+                    (Format::Sitemap, outcome_of(Some(&error)))
+                }
+                Ok(Page::Html(_)) => (Format::Sitemap, "a web page".to_owned()),
+            };
+            self.note(format, &url, outcome);
+        }
+        (!found.is_empty()).then_some(Found::Lists(ListRoot {
+            lists: found,
+            more,
+            found_by,
+        }))
+    }
+
+    /// Looks where such documents usually are, as long as that is not asking too much.
+    async fn at_usual_places(&mut self, loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Found> {
+        // A host that sends everybody elsewhere would do so every time.
+        let home = (loader.known_page(site.url())).map_or(site.url(), |(answered, _)| answered);
+        let home = match same_site(home, site.url()) {
+            true => SiteUrl::from(home),
+            false => site.clone(),
+        };
+        // A project that has a folder of a host keeps its sitemap there.
+        let in_folder = home.url().join("sitemap.xml").ok();
+        let in_folder = in_folder.filter(|url| *url != home.at_root("/sitemap.xml"));
+        let in_folder = in_folder.into_iter().map(|url| (Format::Sitemap, url));
+        let at_root = READERS.iter().rev().flat_map(|reader| {
+            let places = reader.places.iter();
+            places.map(|path| (reader.format, home.at_root(path)))
+        });
+        let places: Vec<(Format, Url)> = in_folder.chain(at_root).collect();
+        for (format, url) in places {
+            if loader.requests() >= MAX_REQUESTS {
+                self.note(format, &url, NOT_ASKED);
+                continue;
+            }
+            let outcome = match loader.candidate(&url, &self.known).await {
+                Ok(Page::Document(Ok(loaded))) => {
+                    self.note(Format::ResourceSync, &url, "found");
+                    let root = climb(loader, loaded, FoundBy::UsualPlace, &[]).await;
+                    return Some(Found::Log(root));
+                }
+                Ok(Page::List(Ok(list))) => {
+                    self.note(list.format, &url, "found");
+                    return Some(lists(vec![*list], FoundBy::UsualPlace));
+                }
+                Ok(Page::Html(_)) => "a web page".to_owned(),
+                Ok(Page::Document(Err(error)) | Page::List(Err(error))) => {
+                    // It is there and broken, which is worth knowing.
+                    loader.problems.add(error.problem(&url, &url));
+                    outcome_of(Some(&error))
+                }
+                Err(error) => outcome_of(Some(&error)),
+            };
+            self.note(format, &url, outcome);
+        }
+        None
+    }
+
+    /// On a host that many people share, the description of the host may not know the page that was typed, and the page
+    /// may link its own: then the page is believed.
+    async fn closer_to_what_was_typed(
+        &mut self,
+        loader: &mut Loader<'_>,
+        site: &SiteUrl,
+        host: Root,
+    ) -> Root {
+        if site.is_whole_host() {
+            return host;
+        }
+        let descriptions = descriptions_below(loader, &host).await;
+        let knows_the_page = (descriptions.iter())
+            .flat_map(|description| described(description))
+            .any(|url| is_below(site.url(), &url));
+        if knows_the_page {
+            return host;
+        }
+        let (first, found_by) = match loader.page(site.url(), &self.known).await {
+            Ok(Page::Document(Ok(loaded))) => (loaded, FoundBy::Typed),
+            Ok(Page::Html(links)) => {
+                let targets = targets(&links, "resourcesync");
+                match first_of(loader, targets, &mut { MAX_CANDIDATES }).await {
+                    Some(loaded) => (loaded, FoundBy::PageLink),
+                    None => return host,
+                }
+            }
+            _ => return host,
+        };
+        if descriptions.iter().any(|upper| lists_it(upper, &first)) || first.url == host.loaded.url
+        {
+            return host;
+        }
+        // The way up leads to the host, as it should; but there the list would be lost.
+        let of_the_host = descriptions.iter().chain([&host.loaded]);
+        let closed: Vec<Url> = of_the_host
+            .flat_map(|loaded| [loaded.asked.clone(), loaded.url.clone()])
+            .collect();
+        let own = climb(loader, first, found_by, &closed).await;
+        if descriptions
+            .iter()
+            .any(|upper| lists_it(upper, &own.loaded))
+        {
+            return host;
+        }
+        // What is wrong with the description of the host is not the author's business who has a page there.
+        loader.problems.forget(&host.loaded.url);
+        own
+    }
+}
+
+fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
+    Found::Lists(ListRoot {
+        lists,
+        more: Vec::new(),
+        found_by,
+    })
+}
+
+/// The documents that robots.txt names.
+async fn named_in_robots(loader: &mut Loader<'_>, site: &SiteUrl) -> Vec<Url> {
+    let mut named: Vec<Url> = Vec::new();
+    for line in loader.sitemaps(site.url()).await {
+        if let Ok(url) = address::resolve_url(&line, &site.at_root("/"))
+            && !named.contains(&url)
+        {
+            named.push(url);
+        }
+    }
+    named
+}
+
+/// What came of asking for a document, in words.
+fn outcome_of(error: Option<&LoadError>) -> String {
+    match error {
+        None => "found".to_owned(),
+        Some(LoadError::Fetch(error)) => match **error {
+            FetchError::Status { status, .. } => format!("not there ({status})"),
+            _ => error.to_string(),
+        },
+        Some(LoadError::Broken(problem)) => problem.message.clone(),
+        Some(LoadError::Limit(reason)) => reason.clone(),
+        Some(LoadError::Memory) => "not read".to_owned(),
+    }
 }
 
 /// The Source Descriptions of a site: the root itself, or those that it lists.
@@ -269,7 +588,7 @@ fn described(loaded: &Loaded) -> impl Iterator<Item = Url> {
 }
 
 /// Whether `upper` has an entry for `lower`.
-fn lists(upper: &Loaded, lower: &Loaded) -> bool {
+fn lists_it(upper: &Loaded, lower: &Loaded) -> bool {
     (upper.reading.document.entries.iter()).any(|entry| {
         rules::same_address(&entry.loc, lower.url.as_str())
             || rules::same_address(&entry.loc, lower.asked.as_str())
@@ -323,7 +642,7 @@ fn is_silent_about(upper: &Loaded, lower: &Loaded) -> bool {
     above.capability == Capability::Description
         && !above.is_index
         && below.capability == Capability::CapabilityList
-        && !lists(upper, lower)
+        && !lists_it(upper, lower)
 }
 
 fn is_higher(candidate: &Loaded, than: &Loaded) -> bool {
@@ -336,7 +655,7 @@ fn is_higher(candidate: &Loaded, than: &Loaded) -> bool {
 }
 
 /// The first of several candidates that is a ResourceSync document. The others are nobody's fault: pages link to many
-/// things, and robots.txt usually names plain sitemaps.
+/// things.
 async fn first_of(
     loader: &mut Loader<'_>,
     candidates: Vec<Url>,
@@ -351,11 +670,11 @@ async fn first_of(
     None
 }
 
-/// Where the links that announce ResourceSync lead.
-fn targets(links: &[Link]) -> Vec<Url> {
+/// Where the links with this relation lead.
+fn targets(links: &[Link], rel: &str) -> Vec<Url> {
     links
         .iter()
-        .filter(|link| link.has_rel("resourcesync"))
+        .filter(|link| link.has_rel(rel))
         .map(|link| link.href.clone())
         .collect()
 }

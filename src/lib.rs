@@ -9,17 +9,19 @@
 //!
 //! A person types an address ([`site`]). [`discover`] turns it into the document that describes the site, [`load`]
 //! gets single documents by joining [`fetch`], the only code that talks to other people's servers, with [`read`], which
-//! is pure and knows the formats. [`check`] walks from that first document to every change, with what is remembered of
-//! the site ([`memory`]). [`track`] decides what of it is new. [`schedule`] does all this for every site that is due,
-//! and saves it in the [`store`], the only code that knows SQL. [`feed`] renders it, and [`web`] answers people
-//! and programs. The other way round, [`publish`] writes for a folder of pages what `read` reads. [`cli`] is what the operator at a terminal sees of all this, with the settings of [`config`].
+//! is pure and knows the formats: a document is a log of changes, or a list of pages, and what follows knows no more than
+//! that. [`check`] walks from that first document to every change or page, with what is remembered of the site
+//! ([`memory`]). [`track`] decides what of it is new. [`schedule`] does all this for every site that is due, and saves it
+//! in the [`store`], the only code that knows SQL. [`feed`] renders it, and [`web`] answers people and programs. The other
+//! way round, [`publish`] writes for a folder of pages what `read` reads. [`cli`] is what the operator at a terminal sees
+//! of all this, with the settings of [`config`].
 //!
 //! # The modules, in that order
 //!
 //! | module | what it is for |
 //! |---|---|
 //! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`secret`], [`memory`] | the words of the product, as types |
-//! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata, lists of subscriptions |
+//! | [`read`] | bytes to documents: XML, ResourceSync, lists of pages in five formats, HTML, metadata, OPML |
 //! | [`fetch`] | one polite, guarded, bounded GET |
 //! | [`load`] | one document within the bounds of one check |
 //! | [`discover`] | from what was typed to the root document |

@@ -3,6 +3,8 @@
 //! Plain data, in the words of the glossary: the check reads it, tracking decides on it, the store keeps it. None of
 //! them needs to know the others.
 
+mod pages;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
@@ -15,6 +17,10 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use tokio::sync::OnceCell;
 use url::Url;
 
+pub use self::pages::{
+    Extra, KnownPage, KnownPages, PageKey, PageState, PageTable, PageWrites, Sheet, Sight, Sighted,
+    Stamp, part_of,
+};
 use crate::change::{Change, ChangeKind};
 use crate::moment::Moment;
 use crate::problem::Problem;
@@ -31,6 +37,8 @@ pub struct SiteMemory {
     pub root: Option<Url>,
     /// Its format.
     pub format: Option<Format>,
+    /// When all formats were last looked for.
+    pub looked_at: Option<DateTime<Utc>>,
     /// What the site is called.
     pub title: Option<String>,
     /// What the site said about itself.
@@ -48,6 +56,12 @@ pub struct SiteMemory {
 }
 
 impl SiteMemory {
+    /// Whether its root document describes changes, and not only pages.
+    pub fn has_log(&self) -> bool {
+        self.format
+            .is_none_or(|format| format == Format::ResourceSync)
+    }
+
     /// Why something of this could not be recalled when it was needed. Whatever was concluded then is worth nothing.
     pub fn failure(&self) -> Option<RecallError> {
         let failures = |collection: &CollectionMemory| collection.known.failure();
@@ -107,6 +121,17 @@ pub struct CollectionMemory {
     pub known: Recollection,
     /// The Change Lists that it had.
     pub lists: Vec<ListMemory>,
+    /// The pages that it had, if it lists pages and not changes.
+    pub pages: Option<PagesMemory>,
+}
+
+/// What is remembered of a collection that lists its pages.
+#[derive(Debug, Clone, Default)]
+pub struct PagesMemory {
+    /// The list as a whole.
+    pub state: ListState,
+    /// Its pages.
+    pub known: Arc<KnownPages>,
 }
 
 impl CollectionMemory {
@@ -132,6 +157,19 @@ pub struct ListMemory {
     pub read_at: Option<DateTime<Utc>>,
     /// Whether it was read to its end while it was closed: then it needs no reading again.
     pub is_finished: bool,
+}
+
+/// What is remembered of a list of pages, besides its pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListState {
+    /// Its dates are those of the last build, and say nothing about single pages.
+    pub is_stamped: bool,
+    /// How often in a row a large part of it changed at once.
+    pub masses: u32,
+    /// Documents that were never read: their pages are not new when they are.
+    pub unread: Vec<u32>,
+    /// When the list was made that was read last, if it says so.
+    pub made_at: Option<Moment>,
 }
 
 /// The identity of a change inside its collection: the page, the kind and the datetime with its precision.
@@ -353,6 +391,8 @@ pub struct SiteRecord {
     pub title: String,
     /// What it says about itself.
     pub about: About,
+    /// When all formats were looked for, if that was now.
+    pub looked_at: Option<DateTime<Utc>>,
 }
 
 /// What a check adds to a collection.
@@ -382,6 +422,17 @@ pub struct CollectionRecord {
     pub silent: Vec<Change>,
     /// What is announced, oldest first.
     pub entries: Vec<NewEntry>,
+    /// What is remembered of its pages, if it lists pages and not changes.
+    pub pages: Option<PagesRecord>,
+}
+
+/// What a check adds to a collection that lists its pages.
+#[derive(Debug, Clone, Default)]
+pub struct PagesRecord {
+    /// As in [`PagesMemory`].
+    pub state: ListState,
+    /// What changes in what is remembered of its pages.
+    pub writes: PageWrites,
 }
 
 /// An entry that has no id yet: the store makes it once.
@@ -391,4 +442,6 @@ pub struct NewEntry {
     pub updated_at: DateTime<Utc>,
     /// The changes, oldest first.
     pub changes: Vec<Change>,
+    /// What is to be said before them.
+    pub note: Option<String>,
 }

@@ -316,6 +316,18 @@ codes! {
     /// The Source Description is not at `/.well-known/resourcesync`, where readers look first.
     NotWellKnown = "not-well-known", Warning,
         "Serve the Source Description at /.well-known/resourcesync, or redirect from there.", "";
+    /// The site lists its pages, but does not tell its changes: they are concluded from one list to the next, and when an
+    /// edit is not dated rightly nobody hears of it.
+    OnlyAList = "only-a-list", Note,
+        "Publish ResourceSync, which tells exactly what changed and when.",
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:md capability="description"/>
+  <url>
+    <loc>https://example.com/capabilitylist.xml</loc>
+    <rs:md capability="capabilitylist"/>
+    <rs:ln rel="describes" href="https://example.com/"/>
+  </url>
+</urlset>"#;
     /// The server could not be reached, or stopped answering.
     Unreachable = "unreachable", Error,
         "Make sure that the address is right and that the server answers; it is tried again at the next check.", "";
@@ -535,7 +547,7 @@ codes! {
     BadLoc = "bad-loc", Error,
         "Use an http or https address of at most 2,048 characters, without a name or password in it.",
         "<loc>https://example.com/my-shrine/page.html</loc>";
-    /// An address is relative, which ResourceSync does not allow; it was completed with the document's own address.
+    /// An address is relative, which the Sitemaps protocol does not allow; it was completed with the document's own address.
     RelativeLoc = "relative-loc", Warning,
         "Write the whole address.", "<loc>https://example.com/my-shrine/page.html</loc>";
     /// A link has no usable address; the link was ignored.
@@ -602,6 +614,118 @@ codes! {
   <loc>https://example.com/changes-2026-01.xml</loc>
   <rs:md from="2026-01-01" until="2026-02-01"/>
 </sitemap>"#;
+
+    /// This is no list of pages in any format that is known; often it is a web page that says “not found”.
+    NotAList = "not-a-list", Error,
+        "Serve the sitemap itself at this address.", "";
+    /// The namespace of a sitemap is not written as it should be; it was read all the same.
+    SitemapNamespace = "sitemap-namespace", Warning,
+        "Write the namespace exactly like this.", r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">"#;
+    /// A `lastmod` is not a W3C datetime, but could be understood.
+    LooseLastmod = "loose-lastmod", Warning,
+        "Write a date, or a date with a time and a time zone.", "<lastmod>2026-01-31T12:00:00Z</lastmod>";
+    /// A `lastmod` says no time, or one that cannot be true; it was not used.
+    BadLastmod = "bad-lastmod", Warning,
+        "Write a date, or a date with a time and a time zone; leave `lastmod` out where it is not known.",
+        "<lastmod>2026-01-31T12:00:00Z</lastmod>";
+    /// Pages of a list are on another site; they were left out, because a site speaks for its own pages.
+    ForeignPages = "foreign-pages", Warning,
+        "List only pages of the host that the list is on.", "<loc>https://example.com/page.html</loc>";
+    /// A sitemap index lists another index, which the Sitemaps protocol does not allow; up to three levels are read.
+    NestedSitemaps = "nested-sitemaps", Warning,
+        "List the sitemaps themselves in one index.", "<sitemap><loc>https://example.com/sitemap-1.xml</loc></sitemap>";
+    /// A sitemap is listed more than once, or lists itself; it was read once.
+    SitemapTwice = "sitemap-twice", Warning,
+        "List every sitemap once.", "<sitemap><loc>https://example.com/sitemap-1.xml</loc></sitemap>";
+    /// The dates in a list are those of its last build, so they do not tell which pages were edited: only pages that are
+    /// new or gone are announced.
+    StampedLastmod = "stamped-lastmod", Warning,
+        "Let `lastmod` be the time at which the page itself was last changed, or leave it out; better, publish a Change List.",
+        "<lastmod>2026-01-31T12:00:00Z</lastmod>";
+    /// A large part of the site changed at once; that is announced in one entry that does not list every page.
+    MassChange = "mass-change", Note,
+        "Nothing needs to be done if this was meant. If it was not, keep addresses and dates as they are from one build to the next.", "";
+    /// A list that had pages has none any more; nothing was concluded from that.
+    EmptyList = "empty-list", Warning,
+        "Upload the whole list again; if the pages are gone for good, remove the list.", "";
+    /// The entries of a `urlset` are sitemaps; they were read as the parts of an index.
+    SitemapsAsPages = "sitemaps-as-pages", Warning,
+        "Use <sitemapindex> and <sitemap> for an index.",
+        r#"<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+  <sitemap><loc>https://example.com/sitemap-1.xml</loc></sitemap>
+</sitemapindex>"#;
+    /// An entry of a sitemap index has its address without a `loc` around it; it was read all the same.
+    BareSitemapEntry = "sitemap-without-loc", Warning,
+        "Put the address into a <loc>.", "<sitemap><loc>https://example.com/sitemap-1.xml</loc></sitemap>";
+
+    /// The document should be JSON and is not, so nothing in it can be relied on.
+    BadJson = "bad-json", Error,
+        "Correct the line, and write the document with a program that knows JSON.", "";
+    /// The document is YAML that is broken, or that uses what is not accepted from strangers: anchors, aliases, tags.
+    BadYaml = "bad-yaml", Error,
+        "Publish the sitemap as JSON, or as YAML without anchors, aliases and tags, of at most 1 MB.", "";
+    /// An ARC sitemap is of a version that is not known.
+    ArcVersion = "arc-version", Error,
+        "Publish version 2.1.", "\"arc_sitemap_version\": \"2.1\"";
+    /// An ARC sitemap is of a newer version than 2.1; it was read as if it were 2.1.
+    ArcNewer = "arc-newer", Note,
+        "Nothing needs to be done if 2.1 is a part of it.", "";
+    /// An ARC sitemap lacks something that its schema demands; pages without it were left out.
+    ArcInvalid = "arc-invalid", Error,
+        "Give the sitemap `site`, `generated_at` and `pages`, and every page `url` and `ai_indexable`.",
+        "{ \"url\": \"https://example.com/page\", \"ai_indexable\": true, \"lastmod\": \"2026-01-31T12:00:00Z\" }";
+
+    /// The document is no SPXI index: it is not one object of the type SemanticIndex.
+    SpxiRoot = "spxi-root", Error,
+        "Publish one object of the type spxi:SemanticIndex.", "\"@type\": \"spxi:SemanticIndex\"";
+    /// An SPXI index lacks a member that the protocol demands.
+    SpxiMissing = "spxi-missing", Warning,
+        "Add the member.", "\"spxi:protocolVersion\": \"EA-SPXI-SITEMAP-01 v1.0\"";
+    /// An SPXI index is larger than the protocol advises.
+    SpxiSize = "spxi-size", Note,
+        "Keep the index below 100 KB.", "";
+    /// An entry of an SPXI index has no address of its own.
+    SpxiId = "spxi-id", Warning,
+        "Give every entity and every surface the address of its page.", "\"@id\": \"https://example.com/about\"";
+    /// The summary of a site in its SPXI index is missing, or has more than 100 words.
+    SpxiKernel = "spxi-kernel", Warning,
+        "Sum up the site in at most 100 words.", "\"spxi:siteKernel\": { \"spxi:compressionSurvivalSummary\": \"…\" }";
+    /// A negative tag of an SPXI index is missing, does not begin with “NOT ”, or is longer than 200 characters.
+    SpxiNegativeTag = "spxi-negative-tag", Warning,
+        "Begin every negative tag with NOT and a space.", "\"spxi:negativeTag\": [\"NOT a band\"]";
+    /// An entity of an SPXI index has fewer than two semantic integrity markers, or one longer than 200 characters.
+    SpxiMarkers = "spxi-markers", Warning,
+        "Give every entity at least two markers.", "\"spxi:semanticIntegrityMarker\": [\"…\", \"…\"]";
+    /// The estimate of an entity in an SPXI index is not a number from 0 to 1.
+    SpxiEstimate = "spxi-estimate", Warning,
+        "Use a number from 0.0 to 1.0.", "\"spxi:bdrEstimate\": 0.5";
+    /// The type of an entity in an SPXI index does not look like a type.
+    SpxiEntityType = "spxi-entity-type", Warning,
+        "Use a type of schema.org.", "\"spxi:entityType\": \"Person\"";
+    /// The SPXI index is older than the newest page of the sitemap.
+    SpxiStale = "spxi-stale", Note,
+        "Make the index anew whenever the sitemap changes.", "";
+    /// Pages of the sitemap are missing from the SPXI index.
+    SpxiIncomplete = "spxi-incomplete", Note,
+        "List every page of the sitemap in spxi:hasSurface.", "";
+
+    /// An SCP file is of a version that is not known.
+    ScpVersion = "scp-version", Error,
+        "Publish version 0.1.", "\"version\": \"0.1\"";
+    /// An SCP file breaks its own rules, so nothing in it can be relied on.
+    ScpInvalid = "scp-invalid", Error,
+        "Give the first line `id`, `section`, `type`, `generated` and `version`, and every page `url`, `title`, `description`, `modified`, `language` and `content`.",
+        "{\"collection\":{\"id\":\"blog-1\",\"section\":\"blog\",\"type\":\"snapshot\",\"generated\":\"2026-01-31T12:00:00Z\",\"version\":\"0.1\"}}";
+    /// The checksum of an SCP file does not fit it in any of the ways in which it may have been meant.
+    ScpChecksum = "scp-checksum", Error,
+        "Upload the file again, or leave the checksum out.", "";
+    /// A block of a page in an SCP file is not one of those that the protocol knows; it was passed over.
+    ScpBlock = "scp-block", Warning,
+        "Use the blocks of SCP 0.1, with headings from 1 to 6.", "{\"type\":\"heading\",\"level\":1,\"text\":\"…\"}";
+    /// A sitemap announces an SCP file without saying all that is needed to read it.
+    ScpAnnouncement = "scp-announcement", Warning,
+        "Give every scp:collection and scp:delta its section, url and generated, and every delta its since.",
+        r#"<scp:delta section="blog" period="2026-01-31" url="https://example.com/blog-delta.scp.zst" generated="2026-01-31T12:00:00Z" expires="2026-02-28T12:00:00Z" pages="3" size="2048" since="2026-01-30T12:00:00Z"/>"#;
 
     /// The well-known address answers with a Capability List, as before ResourceSync 1.0.
     OldRoot = "old-root", Warning,

@@ -7,24 +7,68 @@ use url::Url;
 
 use crate::text::MAX_ADDRESS_CHARS;
 
-/// How a site describes itself to machines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+macro_rules! formats {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $title:literal;)+) => {
+        /// How a site describes itself to machines.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Format {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Format {
+            /// Every format, the best first: the more it tells, the better.
+            pub const ALL: &'static [Format] = &[$(Format::$variant),+];
+
+            /// Its name for programs and the store.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Format::$variant => $name,)+ }
+            }
+
+            /// Its name for people.
+            pub fn title(self) -> &'static str {
+                match self { $(Format::$variant => $title,)+ }
+            }
+        }
+    };
+}
+
+formats! {
     /// ResourceSync, as proposal IFCC-0001 asks.
-    ResourceSync,
+    ResourceSync = "resourcesync", "ResourceSync";
+    /// The Site Content Protocol, which a sitemap announces.
+    Scp = "scp", "SCP";
+    /// A sitemap of the AI Readability Convention.
+    Arc = "arc", "ARC sitemap";
+    /// A sitemap with an SPXI index beside it, or the index alone.
+    Spxi = "spxi", "SPXI";
+    /// A plain sitemap: XML, text, RSS or Atom.
+    Sitemap = "sitemap", "sitemap";
 }
 
 impl Format {
-    /// Its name for programs.
-    pub fn as_str(self) -> &'static str {
+    /// How a site of this format is followed, in a sentence for people.
+    pub fn sentence(self) -> &'static str {
         match self {
-            Format::ResourceSync => "resourcesync",
+            Format::ResourceSync => "It describes itself in ResourceSync.",
+            Format::Scp => "It offers its pages in SCP; changes are inferred from what it offers.",
+            Format::Arc => {
+                "It has an ARC sitemap; changes are inferred from one reading to the next."
+            }
+            Format::Spxi => {
+                "It has a sitemap with an SPXI index; changes are inferred from one reading to the next."
+            }
+            Format::Sitemap => {
+                "It has a sitemap; changes are inferred from one reading to the next."
+            }
         }
     }
 
     /// The format of that name.
     pub fn parse(text: &str) -> Option<Format> {
-        (text == Format::ResourceSync.as_str()).then_some(Format::ResourceSync)
+        Format::ALL
+            .iter()
+            .copied()
+            .find(|format| format.as_str() == text)
     }
 }
 

@@ -62,6 +62,7 @@ async fn fill(folder: &Path) -> Result<(), Failure> {
             details: Details::default(),
         };
         NewEntry {
+            note: None,
             updated_at: at,
             changes: (0..CHANGES).map(page).collect(),
         }
@@ -81,6 +82,7 @@ async fn fill(folder: &Path) -> Result<(), Failure> {
         next_check_at: now + TimeDelta::days(1),
         quiet_until: None,
         collections: vec![CollectionRecord {
+            pages: None,
             id: None,
             identity: SITE.parse()?,
             capability_list: None,

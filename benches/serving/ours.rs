@@ -68,6 +68,7 @@ async fn add(store: Store, number: usize) -> Result<String, Failure> {
         NewEntry {
             updated_at: now - TimeDelta::hours((ENTRIES - entry) as i64),
             changes: vec![change],
+            note: None,
         }
     });
     let record = CheckRecord {
@@ -83,6 +84,7 @@ async fn add(store: Store, number: usize) -> Result<String, Failure> {
             format: Format::ResourceSync,
             title: format!("Site {number}"),
             about: About::default(),
+            looked_at: None,
         }),
         status: SiteStatus::Ok,
         interval_secs: 86_400,
@@ -102,6 +104,7 @@ async fn add(store: Store, number: usize) -> Result<String, Failure> {
             lists: vec![],
             silent: vec![],
             entries: entries.collect(),
+            pages: None,
         }],
         covered: vec![],
         documents: vec![],

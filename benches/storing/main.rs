@@ -347,6 +347,7 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
         next_check_at: now() + TimeDelta::days(1),
         quiet_until: None,
         collections: vec![CollectionRecord {
+            pages: None,
             id: None,
             identity: format!("{SITE}{path}").parse()?,
             capability_list: None,
@@ -359,6 +360,7 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
             lists: vec![],
             silent: vec![],
             entries: vec![NewEntry {
+                note: None,
                 updated_at: now(),
                 changes,
             }],

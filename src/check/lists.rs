@@ -413,7 +413,7 @@ fn is_archive(loaded: &Loaded) -> bool {
     )
 }
 
-fn is_not_there(error: &FetchError) -> bool {
+pub(super) fn is_not_there(error: &FetchError) -> bool {
     matches!(
         error,
         FetchError::Status {

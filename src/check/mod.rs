@@ -4,6 +4,8 @@
 //! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
 
 mod lists;
+mod pages;
+mod sections;
 mod titles;
 mod walk;
 
@@ -14,13 +16,14 @@ use url::Url;
 
 use crate::change::Change;
 pub use crate::discover::DiscoverError as CheckError;
-use crate::discover::discover;
+pub use crate::discover::Tried;
+use crate::discover::{Discovery, Found, discover};
 use crate::fetch::{FetchError, Fetcher, Meter};
 use crate::load::{Limits, Loader, Progress};
-use crate::memory::{DocumentMemory, ListMemory, SiteMemory};
+use crate::memory::{DocumentMemory, ListMemory, Sighted, SiteMemory};
 use crate::moment::Moment;
 use crate::problem::Problem;
-use crate::read::resourcesync::ReadingRules;
+use crate::read::resourcesync::{Document, ReadingRules};
 use crate::site::{About, CollectionId, Format, SiteUrl};
 
 /// How to read a site.
@@ -66,6 +69,10 @@ pub struct SiteReading {
     pub root_asked: Option<Url>,
     /// The format of that document.
     pub format: Option<Format>,
+    /// Where which formats were looked for, and what came of it.
+    pub tried: Vec<Tried>,
+    /// Whether all formats were looked for in this check.
+    pub is_anew: bool,
     /// What the site is called: by itself, or else by its address.
     pub title: String,
     /// What it says about itself.
@@ -103,6 +110,23 @@ pub struct CollectionReading {
     pub changes: Vec<Change>,
     /// Whether the collection is on the site that describes it; otherwise this is only a claim.
     pub is_own: bool,
+    /// Its pages, if it lists pages and not changes.
+    pub pages: Option<PagesReading>,
+    /// What is to be said before its changes, if they were made from its pages.
+    pub note: Option<String>,
+    /// How many pages it has, if they are listed and were counted.
+    pub page_count: Option<usize>,
+}
+
+/// The pages of a collection, as they were read.
+#[derive(Debug)]
+pub struct PagesReading {
+    /// The pages.
+    pub sighted: Sighted,
+    /// When the list was made, if it says so.
+    pub made_at: Option<Moment>,
+    /// The document at its top.
+    pub document: Url,
 }
 
 /// Reads a site once, with what is remembered of it. `now` decides which changes lie in the future.
@@ -170,21 +194,39 @@ async fn check_address(
         now,
         progress.clone(),
     );
-    let remembered = memory.and_then(|memory| memory.root.as_ref());
-    let root = discover(&mut loader, site, remembered).await?;
-    let (mut collections, is_complete) = match &root {
-        Some(root) => {
-            loader.settle_at(&root.loaded.url);
-            walk::walk(&mut loader, root, memory, settings.since, now).await
+    let Discovery {
+        found,
+        tried,
+        is_anew,
+    } = discover(&mut loader, site, memory, now).await?;
+    let mut root = None;
+    let (mut collections, is_complete) = match found {
+        Some(Found::Log(found)) => {
+            loader.settle_at(&found.loaded.url);
+            root = Some(Top {
+                asked: found.loaded.asked.clone(),
+                url: found.loaded.url.clone(),
+                format: Format::ResourceSync,
+                described_by: described_by(&found.loaded.reading.document),
+                about: About::default(),
+            });
+            walk::walk(&mut loader, &found, memory, settings.since, now).await
+        }
+        Some(Found::Lists(found)) => {
+            let walked = pages::walk(&mut loader, site, found, memory, now).await;
+            root = Some(walked.top);
+            (walked.collections, walked.is_complete)
         }
         None => (Vec::new(), false),
     };
     let about = titles::find(&mut loader, site, root.as_ref(), memory, &mut collections).await;
     let site = SiteReading {
         url: site.url().clone(),
-        root: root.as_ref().map(|root| root.loaded.url.clone()),
-        root_asked: root.as_ref().map(|root| root.loaded.asked.clone()),
-        format: root.as_ref().map(|_| Format::ResourceSync),
+        root: root.as_ref().map(|root| root.url.clone()),
+        root_asked: root.as_ref().map(|root| root.asked.clone()),
+        format: root.as_ref().map(|root| root.format),
+        tried,
+        is_anew,
         title: about
             .title
             .clone()
@@ -202,4 +244,22 @@ async fn check_address(
         documents: loader.documents_read,
         fresh_for: loader.fresh_for,
     })
+}
+
+/// The document at the top of a site, whatever its format.
+struct Top {
+    /// The address that was asked for.
+    asked: Url,
+    /// The address that answered.
+    url: Url,
+    format: Format,
+    /// Where the site is described for people.
+    described_by: Option<Url>,
+    /// What the document itself says about the site.
+    about: About,
+}
+
+fn described_by(document: &Document) -> Option<Url> {
+    let href = document.link("describedby")?;
+    Url::parse(href).ok()
 }

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use super::CollectionReading;
-use crate::discover::Root;
+use super::{CollectionReading, Top};
 use crate::load::{Described, LoadError, Loader};
 use crate::memory::SiteMemory;
 use crate::problem::{Code, Problem};
@@ -20,7 +19,7 @@ use crate::text::readable_address;
 pub(super) async fn find(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
-    root: Option<&Root>,
+    root: Option<&Top>,
     memory: Option<&SiteMemory>,
     collections: &mut [CollectionReading],
 ) -> About {
@@ -36,22 +35,25 @@ pub(super) async fn find(
         loader,
         descriptions: HashMap::new(),
         pages: HashMap::new(),
-        asked_by: root.map_or_else(|| site.url().clone(), |root| root.loaded.url.clone()),
+        asked_by: root.map_or_else(|| site.url().clone(), |root| root.url.clone()),
     };
-    let described_by = root.and_then(|root| root.loaded.reading.document.link("describedby"));
     let home = site.at_root("/");
-    let mut about = match described_by.and_then(|href| Url::parse(href).ok()) {
-        Some(url) => titles.description(&url, &home).await,
+    let mut about = match root.and_then(|root| root.described_by.as_ref()) {
+        Some(url) => titles.description(url, &home).await,
         None => About::default(),
     };
+    if let Some(root) = root {
+        about = about.or(root.about.clone());
+    }
     for collection in collections.iter_mut() {
         let mut found = match collection.described_by.clone() {
             Some(url) => titles.description(&url, &collection.id).await,
             None => About::default(),
         };
         // A page of another site is that site's business.
-        let has_page =
-            collection.is_own && collection.capability_list.as_ref() != Some(&collection.id);
+        let is_document = collection.capability_list.as_ref() == Some(&collection.id)
+            || root.is_some_and(|root| root.url == collection.id || root.asked == collection.id);
+        let has_page = collection.is_own && !is_document && collection.id.fragment().is_none();
         if found.title.is_none() && has_page {
             found = found.or(titles.page(&collection.id).await);
         }
@@ -63,7 +65,8 @@ pub(super) async fn find(
     {
         about = about.or(only.about.clone());
     }
-    if about.title.is_none() {
+    // Of a site that has nothing no more is asked.
+    if about.title.is_none() && (root.is_some() || titles.loader.known_page(&home).is_some()) {
         about = about.or(titles.page(&home).await);
     }
     about
@@ -72,10 +75,10 @@ pub(super) async fn find(
 /// Whether any document that could lead to other titles is new.
 fn is_worth_asking(
     loader: &Loader<'_>,
-    root: Option<&Root>,
+    root: Option<&Top>,
     collections: &[CollectionReading],
 ) -> bool {
-    let root = root.map(|root| &root.loaded.asked);
+    let root = root.map(|root| &root.asked);
     let lists = collections
         .iter()
         .filter_map(|collection| collection.capability_list.as_ref());

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::lists::{Lists, Told};
-use super::{CollectionReading, titles};
+use super::{CollectionReading, pages, titles};
 use crate::discover::{FoundBy, Root};
 use crate::load::{Loaded, Loader, expect};
 use crate::memory::{CollectionMemory, SiteMemory};
@@ -106,6 +106,19 @@ impl<'b> Walk<'_, 'b> {
                 lists.read(&loaded.asked, &loaded.url).await;
                 let told = lists.finish().await;
                 self.finish(id, memory, None, None, true, told);
+            }
+            (Capability::ResourceList, _) => {
+                let message = format!(
+                    "the site is described by a {}, which lists no changes",
+                    document.title()
+                );
+                let problem = Problem::new(Code::OnlyAList, &loaded.url, message);
+                self.add(problem.at(loaded.reading.line.max(1)));
+                let id = loaded.url.clone();
+                let memory = self.remembered(&id, None);
+                let urls = vec![loaded.asked.clone()];
+                let about = (None, None, true);
+                self.pages(id, memory, urls, &loaded.url, about).await;
             }
             (_, _) => {
                 let message = format!(
@@ -221,6 +234,18 @@ impl<'b> Walk<'_, 'b> {
             .and_then(|href| Url::parse(href).ok())
             .or(listed.described_by);
         let memory = self.remembered(&id, Some(&list.url));
+        let has = |kind: &Capability| {
+            (document.entries.iter()).any(|entry| entry.capability.as_ref() == Some(kind))
+        };
+        if !has(&Capability::ChangeList) && has(&Capability::ResourceList) {
+            let is_pages = |entry: &&Entry| entry.capability == Some(Capability::ResourceList);
+            let lists = document.entries.iter().filter(is_pages);
+            let urls = lists
+                .filter_map(|entry| Url::parse(&entry.loc).ok())
+                .collect();
+            let about = (Some(list.url.clone()), described_by, is_own);
+            return self.pages(id, memory, urls, &list.url, about).await;
+        }
         let parents = vec![list.asked.clone(), list.url.clone()];
         let mut lists = Lists::new(self.loader, memory, self.since, self.now, &id, parents);
         let is_list = |entry: &&Entry| entry.capability == Some(Capability::ChangeList);
@@ -238,6 +263,31 @@ impl<'b> Walk<'_, 'b> {
             is_own,
             told,
         );
+    }
+
+    /// Reads a collection that has Resource Lists and no Change List.
+    async fn pages(
+        &mut self,
+        id: Url,
+        memory: Option<&'b CollectionMemory>,
+        urls: Vec<Url>,
+        listed_in: &Url,
+        (capability_list, described_by, is_own): (Option<Url>, Option<Url>, bool),
+    ) {
+        let known = memory.and_then(|memory| memory.pages.as_ref());
+        let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
+        let mut lists = pages::Walk::new(self.loader, known);
+        for url in &urls {
+            lists.read_list(url, listed_in).await;
+        }
+        let (reading, is_complete) = lists.finish(listed_in);
+        self.is_complete &= is_complete;
+        self.collections.push(CollectionReading {
+            described_by,
+            capability_list,
+            is_own,
+            ..pages::collection(id, memory, reading, is_complete)
+        });
     }
 
     /// What is remembered of a collection. One that had no identity of its own was known by its Capability List, and
@@ -331,6 +381,9 @@ impl<'b> Walk<'_, 'b> {
             lists: told.lists,
             changes: told.changes,
             is_own,
+            pages: None,
+            note: None,
+            page_count: None,
         });
     }
 

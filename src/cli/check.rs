@@ -14,12 +14,13 @@ use url::Url;
 
 use super::{CliError, Outcome, config, print, report, wait_for, wants_colour};
 use crate::change::Entry;
-use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site};
+use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, Tried, check_site};
 use crate::feed::{self, Document, Grain, Links, Subject};
 use crate::fetch::{FetchError, Fetcher};
 use crate::load::Progress;
 use crate::moment::Moment;
 use crate::problem::Severity;
+use crate::schedule::preview;
 use crate::site::SiteUrl;
 use crate::track::first_entries;
 
@@ -84,10 +85,11 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         Ok(check_site(&fetcher, &site, None, &settings, now, progress).await)
     });
     bar.finish_and_clear();
-    let checked = checked?.map_err(|error| {
+    let mut checked = checked?.map_err(|error| {
         let hint = allow_net_hint(&error);
         CliError::Failed(format!("{site} cannot be checked: {error}{hint}"))
     })?;
+    preview(&mut checked, settings.since, now);
     let text = if arguments.get_flag("json") {
         format!("{:#}\n", to_json(&checked))
     } else if arguments.get_flag("atom") {
@@ -148,11 +150,20 @@ fn to_json(checked: &Checked) -> Value {
             "root": checked.site.root.as_ref().map(Url::as_str),
             "format": checked.site.format.map(|format| format.as_str()),
             "title": checked.site.title,
+            "tried": checked.site.tried.iter().map(tried_to_json).collect::<Vec<_>>(),
         },
         "collections": collections,
         "problems": checked.problems,
         "requests": checked.requests,
         "bytes": checked.bytes,
+    })
+}
+
+fn tried_to_json(tried: &Tried) -> Value {
+    json!({
+        "format": tried.format.as_str(),
+        "url": tried.url.as_str(),
+        "outcome": tried.outcome,
     })
 }
 
@@ -164,6 +175,7 @@ fn collection_to_json(collection: &CollectionReading) -> Value {
             "kind": change.kind,
             "datetime": change.datetime.to_string(),
             "title": change.title,
+            "basis": if change.details.is_inferred { "inferred" } else { "stated" },
         });
         if let Some(note) = &change.details.note {
             shape["note"] = json!(note);
@@ -177,6 +189,7 @@ fn collection_to_json(collection: &CollectionReading) -> Value {
         "change_lists": collection.change_lists.iter().map(Url::as_str).collect::<Vec<_>>(),
         "horizon": as_given(collection.horizon),
         "last_processed": as_given(collection.last_processed),
+        "pages": collection.page_count,
         "changes": changes.collect::<Vec<_>>(),
     })
 }
@@ -196,9 +209,11 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
                 described_by: collection.described_by.as_ref(),
                 via: collection.capability_list.as_ref(),
             };
-            let entries = first_entries(&collection.changes, now, |day| {
-                tag(&collection.id, Some(day))
-            });
+            let id_of = |day| tag(&collection.id, Some(day));
+            let entries = match collection.page_count {
+                Some(_) => whole_entry(collection, now, id_of).into_iter().collect(),
+                None => first_entries(&collection.changes, now, id_of),
+            };
             (subject, entries)
         })
         .collect();
@@ -229,6 +244,21 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         // Nothing happened at any particular time; today will do, and stays the same for a day.
         none_at: now.date_naive().and_time(NaiveTime::MIN).and_utc(),
         links: Links::default(),
+    })
+}
+
+/// The one entry with which the feed of a collection starts that lists its pages.
+fn whole_entry(
+    collection: &CollectionReading,
+    now: DateTime<Utc>,
+    id_of: impl Fn(NaiveDate) -> String,
+) -> Option<Entry> {
+    let updated_at = collection.changes.last()?.datetime.start().min(now);
+    Some(Entry {
+        id: id_of(updated_at.date_naive()),
+        updated_at,
+        changes: collection.changes.clone(),
+        note: collection.note.clone(),
     })
 }
 

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use chrono::NaiveDate;
 
 use crate::change::ChangeKind;
-use crate::check::{Checked, CollectionReading};
+use crate::check::{Checked, CollectionReading, Tried};
 use crate::feed::size_in_words;
 use crate::moment::{Moment, Precision};
 use crate::problem::{Code, Problem, Severity};
+use crate::site::Format;
 
 /// Changes of one collection that are shown; programs ask for JSON.
 const MAX_CHANGES: usize = 50;
@@ -48,9 +49,16 @@ impl Report {
         let title = self.paint(Style::Bold, &site.title);
         self.line(&format!("{title}  {}", site.url));
         match &site.root {
-            Some(root) => self.line(&format!("described in ResourceSync by {root}")),
+            Some(root) => {
+                let format = site.format.unwrap_or(Format::ResourceSync);
+                self.line(&match format {
+                    Format::ResourceSync => format!("described in ResourceSync by {root}"),
+                    format => format!("its pages are listed by the {} {root}", format.title()),
+                });
+            }
             None => self.line("no description of its changes was found"),
         }
+        self.tried(&site.tried);
         let changes = checked
             .collections
             .iter()
@@ -67,10 +75,31 @@ impl Report {
         self.line(&summary);
     }
 
+    /// Which formats were looked for, unless the best was found at once.
+    fn tried(&mut self, tried: &[Tried]) {
+        if tried.len() < 2 {
+            return;
+        }
+        for one in tried {
+            let title = capitalised(one.format.title());
+            let line = format!("  {title}: {} - {}", one.url, one.outcome);
+            let line = self.paint(Style::Dim, &line);
+            self.line(&line);
+        }
+    }
+
     fn collection(&mut self, collection: &CollectionReading, since: Option<Moment>) {
         self.line("");
         let title = self.paint(Style::Bold, &collection.title);
         self.line(&format!("{title}  {}", collection.id));
+        if let Some(pages) = collection.page_count {
+            let counted = || format!("{}.", count(pages, "page"));
+            let note = collection.note.clone().unwrap_or_else(counted);
+            self.line(&format!("  {note}"));
+            if collection.changes.is_empty() {
+                return;
+            }
+        }
         if collection.changes.is_empty() {
             match since {
                 Some(since) => self.line(&format!("  no changes since {since}")),

@@ -65,7 +65,7 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
     // A page that is the alternate already needs no second link.
     let related = links_of(listed).filter(|page| page.url != item.alternate());
     links.extend(related.map(|page| link("related", &page.url, None)));
-    let html = content::html(listed, item.pages.len(), item.url.as_deref());
+    let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
     AtomEntry {
         id: legal(&item.id),
         title: text(&item.title()),
@@ -99,8 +99,8 @@ fn categories(item: &Item<'_>) -> Vec<Category> {
         scheme: None,
         label: None,
     };
-    let kinds = item.kinds().into_iter();
-    kinds.map(|kind| category(kind.as_str())).collect()
+    let kinds = item.kinds().into_iter().map(|kind| category(kind.as_str()));
+    kinds.chain(item.tags().into_iter().map(category)).collect()
 }
 
 fn links(document: &Document<'_>) -> Vec<Link> {

@@ -10,10 +10,14 @@ use crate::text::readable_address;
 /// What a page takes besides its address and its name, escaped twice.
 const LINE_BYTES: usize = 330;
 
+/// What is said of a change that its author did not tell.
+const INFERRED: &str = "inferred, not stated";
+
 /// The content of an item: its pages by kind.
 #[derive(Template)]
 #[template(path = "feed/entry.html")]
 struct Contents {
+    note: Option<String>,
     groups: Vec<Group>,
     more: usize,
     more_url: Option<String>,
@@ -32,6 +36,8 @@ struct PageLine {
     time: String,
     facts: String,
     note: Option<String>,
+    summary: Option<String>,
+    language: Option<String>,
 }
 
 /// The pages that are listed if so many bytes are allowed: the newest ones, and at least one.
@@ -49,8 +55,14 @@ pub(super) fn listed<'a, 'b>(
 }
 
 /// The content: these pages of so many.
-pub(super) fn html(listed: &[ChangedPage<'_>], all: usize, more_url: Option<&str>) -> String {
+pub(super) fn html(
+    listed: &[ChangedPage<'_>],
+    all: usize,
+    more_url: Option<&str>,
+    note: Option<&str>,
+) -> String {
     let contents = Contents {
+        note: note.map(str::to_owned),
         groups: groups(listed),
         more: all - listed.len(),
         more_url: more_url.map(str::to_owned),
@@ -66,9 +78,12 @@ pub(super) fn cost(pages: &[ChangedPage<'_>]) -> usize {
 fn page_cost(page: &ChangedPage<'_>) -> usize {
     let url = escaped_twice(&page.last.url);
     let name = page.last.title.as_deref().map_or(url, escaped_twice);
-    let note = page.last.details.note.as_deref().map_or(0, escaped_twice);
+    let details = &page.last.details;
+    let said = details.note.iter().chain(&details.summary);
+    let said = said.chain(&details.author);
+    let said: usize = said.map(|text| escaped_twice(text)).sum();
     // The address once as a link of the item, once in the text.
-    2 * url + name + note + LINE_BYTES
+    2 * url + name + said + LINE_BYTES
 }
 
 fn escaped_twice(text: &str) -> usize {
@@ -155,6 +170,8 @@ fn page_line(page: &ChangedPage<'_>) -> PageLine {
         .iter()
         .cloned()
         .chain(details.length.map(size_in_words))
+        .chain(details.author.as_ref().map(|author| format!("by {author}")))
+        .chain(details.is_inferred.then(|| INFERRED.to_owned()))
         .collect();
     PageLine {
         url: change.url.clone(),
@@ -164,6 +181,8 @@ fn page_line(page: &ChangedPage<'_>) -> PageLine {
         time: time_in_words(&change.datetime),
         facts: facts.join(", "),
         note: details.note.clone(),
+        summary: details.summary.clone(),
+        language: details.language.clone(),
     }
 }
 

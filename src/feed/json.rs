@@ -37,7 +37,7 @@ pub fn to_json(document: &Document<'_>) -> String {
 
 fn item_json(item: &Item<'_>, allowed: usize) -> Value {
     let listed = content::listed(&item.pages, allowed);
-    let html = content::html(listed, item.pages.len(), item.url.as_deref());
+    let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
     let tags: Vec<&str> = item.kinds().into_iter().map(|kind| kind.as_str()).collect();
     let time = item.updated_at.to_rfc3339_opts(SecondsFormat::Micros, true);
     json!({

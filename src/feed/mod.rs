@@ -23,6 +23,8 @@ pub use json::to_json;
 
 /// The most that a document should have; feed readers give up on documents that are much larger.
 const MAX_BYTES: usize = 400_000;
+/// Categories of one item that come from its pages.
+const MAX_TAGS: usize = 20;
 /// What an item may have of that whatever the others need.
 const ITEM_BYTES: usize = 6_000;
 
@@ -54,6 +56,8 @@ pub struct Item<'a> {
     pub pages: Vec<ChangedPage<'a>>,
     /// Our page about it, if there is one.
     pub url: Option<String>,
+    /// What is to be said before the pages.
+    pub note: Option<&'a str>,
     /// The page's place in the entry, if it is about one page.
     page: Option<i64>,
 }
@@ -125,6 +129,7 @@ pub fn items<'a>(
             subject,
             pages,
             url,
+            note: entry.note.as_deref(),
             page: None,
         }],
         Grain::Pages => (pages.into_iter())
@@ -151,6 +156,7 @@ fn page_item<'a>(
         subject,
         pages: vec![page],
         url,
+        note: None,
         page: Some(apart),
     }
 }
@@ -180,13 +186,14 @@ impl Item<'_> {
 
     /// Some of its pages as HTML, with a word on how many there are besides.
     pub fn html(&self, pages: std::ops::Range<usize>) -> String {
-        content::html(&self.pages[pages], self.pages.len(), self.url.as_deref())
+        let url = self.url.as_deref();
+        content::html(&self.pages[pages], self.pages.len(), url, self.note)
     }
 
     /// Some of its pages as HTML, and nothing else.
     pub fn html_of(&self, pages: std::ops::Range<usize>) -> String {
         let count = pages.len();
-        content::html(&self.pages[pages], count, None)
+        content::html(&self.pages[pages], count, None, None)
     }
 
     /// The page that a reader should open.
@@ -196,6 +203,19 @@ impl Item<'_> {
             (_, _, Some(url)) => Cow::Borrowed(url),
             _ => Cow::Borrowed(self.subject.page.as_str()),
         }
+    }
+
+    /// What its pages are filed under, the kinds of changes aside: a few, each once.
+    fn tags(&self) -> Vec<&str> {
+        let all = self.pages.iter().flat_map(|page| &page.last.details.tags);
+        let kinds = ["created", "updated", "deleted"];
+        let mut tags: Vec<&str> = Vec::new();
+        for tag in all.map(String::as_str) {
+            if tags.len() < MAX_TAGS && !kinds.contains(&tag) && !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        tags
     }
 
     /// The kinds of its changes.

@@ -15,6 +15,8 @@ pub struct Limits {
     pub descriptions: u32,
     /// Changes that are kept in memory. The document that goes beyond it is still taken whole.
     pub changes: usize,
+    /// Pages of lists of pages that are kept in memory. The document that goes beyond it is still taken whole.
+    pub pages: usize,
     /// Bytes that come over the network.
     pub bytes: u64,
     /// The whole check.
@@ -29,6 +31,7 @@ impl Default for Limits {
             collections: 100,
             descriptions: 20,
             changes: 250_000,
+            pages: 5_000_000,
             bytes: 200 * 1024 * 1024,
             time: Duration::from_secs(60),
         }

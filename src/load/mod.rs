@@ -5,7 +5,6 @@
 
 mod error;
 mod limits;
-mod sniff;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -22,16 +21,22 @@ pub use limits::Limits;
 
 use crate::change::{Change, ChangeKind};
 use crate::fetch::{Answer, FetchError, Fetched, Fetcher, Limit, Meter, Request};
-use crate::memory::{ChangeKey, DocumentMemory, Known, Recollection, SiteMemory, Validators};
+use crate::memory::{
+    ChangeKey, DocumentMemory, Known, KnownPages, Recollection, Sheet, SiteMemory, Validators,
+};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
+use crate::read::list::{self, Beginning, Hosts, List, ListReader, Sink};
 use crate::read::resourcesync::{self, Capability, Entry, Reading, ReadingRules, rules};
 use crate::read::{html, link, link_header};
-use crate::site::same_site;
+use crate::site::{Format, same_site};
 
 /// How old a reading may be for which a server may still say that nothing has changed. Some servers say it for ever.
 const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
+
+/// A site that lists its pages may have so many times more documents than one that lists its changes.
+const LIST_ROOM: u32 = 10;
 
 /// Which changes of a list are kept while it is read.
 #[derive(Debug, Clone, Default)]
@@ -106,10 +111,36 @@ impl Loaded {
     }
 }
 
-/// What a typed address turned out to be.
+/// A list of pages that was read.
+#[derive(Debug)]
+pub struct LoadedList {
+    /// The address that was asked for.
+    pub asked: Url,
+    /// The address that answered.
+    pub url: Url,
+    /// Its format.
+    pub format: Format,
+    /// The document without its pages.
+    pub list: List,
+    /// Its pages, compared with those that are known.
+    pub sheet: Sheet,
+    /// Whether the server said that nothing has changed; then there are no pages here.
+    pub is_unchanged: bool,
+}
+
+/// What is remembered of a list in place of its body.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Outline {
+    format: String,
+    list: List,
+}
+
+/// What an address turned out to be.
 pub enum Page {
-    /// A document after all.
+    /// A ResourceSync document.
     Document(Result<Arc<Loaded>, LoadError>),
+    /// A list of pages in another format.
+    List(Result<Box<LoadedList>, LoadError>),
     /// A page, with the links of its head and of the response.
     Html(Vec<link::Link>),
 }
@@ -131,6 +162,8 @@ pub struct Loader<'a> {
     foreign_documents: u32,
     descriptions: u32,
     changes: usize,
+    list_pages: usize,
+    pace: Option<Duration>,
     meter: Meter,
     /// Everything found wrong so far.
     pub problems: Problems,
@@ -168,6 +201,8 @@ impl<'a> Loader<'a> {
             foreign_documents: 0,
             descriptions: 0,
             changes: 0,
+            list_pages: 0,
+            pace: None,
             meter: meter.clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
@@ -314,16 +349,35 @@ impl<'a> Loader<'a> {
     }
 
     /// Fetches what a person typed, whatever it is.
-    pub async fn page(&mut self, url: &Url) -> Result<Page, LoadError> {
+    pub async fn page(&mut self, url: &Url, known: &Arc<KnownPages>) -> Result<Page, LoadError> {
+        // Documents are there for programs to read; robots.txt is asked only about pages.
+        self.look_at(url, known, !is_named_like_a_document(url))
+            .await
+    }
+
+    /// Fetches what may be a document of any format.
+    pub async fn candidate(
+        &mut self,
+        url: &Url,
+        known: &Arc<KnownPages>,
+    ) -> Result<Page, LoadError> {
+        self.look_at(url, known, false).await
+    }
+
+    async fn look_at(
+        &mut self,
+        url: &Url,
+        known: &Arc<KnownPages>,
+        is_page: bool,
+    ) -> Result<Page, LoadError> {
         if let Some(known) = self.loaded.get(url) {
             return Ok(Page::Document(known.clone()));
         }
         self.spend_document(url)?;
         let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
-        // Documents are there for programs to read; robots.txt is asked only about pages.
-        let fetched = match is_named_like_a_document(url) {
-            true => self.within(self.fetcher.get(request)).await?,
-            false => self.within(self.fetcher.get_page(request)).await?,
+        let fetched = match is_page {
+            false => self.within(self.fetcher.get(request)).await?,
+            true => self.within(self.fetcher.get_page(request)).await?,
         };
         let final_url = fetched.url.clone();
         let content_type = fetched.content_type.clone();
@@ -334,9 +388,10 @@ impl<'a> Loader<'a> {
         let keep = Keep::default();
         let parse = self.parser(final_url.clone(), keep.filter().await?);
         let base = final_url.clone();
+        let (hosts, sheet) = (self.hosts(&final_url), Sheet::new(known.clone()));
         let seen = self
             .read_body(fetched, move |reader| {
-                read_as_it_is(reader, parse, content_type.as_deref(), &base)
+                read_as_it_is(reader, parse, &hosts, sheet, content_type.as_deref(), &base)
             })
             .await?;
         match seen {
@@ -345,12 +400,118 @@ impl<'a> Loader<'a> {
                 self.remember(url.clone(), &result);
                 Ok(Page::Document(result))
             }
+            Seen::List(format, parsed) => {
+                let list = self.take_list(url.clone(), final_url, format, *parsed, validators);
+                Ok(Page::List(list.map(Box::new)))
+            }
             Seen::Html(head) => {
                 let links = head.links.iter().cloned().chain(from_header).collect();
                 self.pages.insert(url.clone(), (final_url, head));
                 Ok(Page::Html(links))
             }
         }
+    }
+
+    /// Reads a list of pages in whichever format it is. `may_be_unchanged` allows the server to say that it has not
+    /// changed since it was last read, on behalf of whoever knows its pages.
+    pub async fn pages(
+        &mut self,
+        url: &Url,
+        known: &Arc<KnownPages>,
+        may_be_unchanged: bool,
+    ) -> Result<LoadedList, LoadError> {
+        self.spend_document(url)?;
+        let remembered = self.remembered(url).filter(|_| may_be_unchanged);
+        let outline = remembered.and_then(|memory| {
+            let outline: Outline = serde_json::from_str(&memory.outline).ok()?;
+            Some((memory, Format::parse(&outline.format)?, outline.list))
+        });
+        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        request.validators = (outline.as_ref()).and_then(|(memory, ..)| memory.validators.clone());
+        let fetched = self.within(self.fetcher.get(request)).await?;
+        let final_url = fetched.url.clone();
+        if let Some(pace) = self.pace {
+            self.fetcher.keep_peace(&final_url, pace);
+        }
+        let sheet = Sheet::new(known.clone());
+        if let (Answer::NotModified, Some((memory, format, list))) = (&fetched.answer, outline) {
+            self.problems.extend(memory.problems.iter().cloned());
+            return Ok(LoadedList {
+                asked: url.clone(),
+                url: final_url,
+                format,
+                list,
+                sheet,
+                is_unchanged: true,
+            });
+        }
+        let validators = fetched.validators.clone();
+        let (hosts, base) = (self.hosts(&final_url), final_url.clone());
+        let (format, parsed) = self
+            .read_body(fetched, move |reader| {
+                let (beginning, mut whole) = list::begin(reader);
+                match list::reader_for(&beginning) {
+                    Some(reader) => {
+                        let parsed = ParsedList::read(&mut whole, reader, &base, &hosts, sheet);
+                        (reader.format, parsed)
+                    }
+                    None => (Format::Sitemap, ParsedList::refused(&beginning, &base)),
+                }
+            })
+            .await?;
+        self.take_list(url.clone(), final_url, format, parsed, validators)
+    }
+
+    /// From now on keeps to the pace that a site asks for.
+    pub fn keep_pace(&mut self, url: &Url, pace: Duration) {
+        self.pace = Some(pace);
+        self.fetcher.keep_peace(url, pace);
+    }
+
+    /// The hosts that a list at this address may speak for: its own, and that of the site.
+    fn hosts(&self, url: &Url) -> Hosts {
+        Hosts::of(self.homes.iter().chain([url]))
+    }
+
+    fn take_list(
+        &mut self,
+        asked: Url,
+        url: Url,
+        format: Format,
+        parsed: ParsedList,
+        validators: Option<Validators>,
+    ) -> Result<LoadedList, LoadError> {
+        let list = (parsed.list).map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        let problems = parsed.problems.into_vec();
+        self.problems.extend(problems.iter().cloned());
+        self.list_pages += parsed.sheet.len();
+        let outline = Outline {
+            format: format.as_str().to_owned(),
+            list,
+        };
+        let memory = DocumentMemory {
+            validators,
+            read_at: self.now,
+            outline: serde_json::to_string(&outline).unwrap_or_default(),
+            problems,
+        };
+        self.documents_read.push((asked.clone(), memory));
+        Ok(LoadedList {
+            asked,
+            url,
+            format,
+            list: outline.list,
+            sheet: parsed.sheet,
+            is_unchanged: false,
+        })
+    }
+
+    /// From now on lists of pages are read, which are many and large: more documents, and more time for them.
+    pub fn make_room_for_lists(&mut self) {
+        self.limits.documents = self.limits.documents.saturating_mul(LIST_ROOM);
+        let more = self.limits.time * (LIST_ROOM - 1) / 2;
+        self.limits.time += more;
+        self.deadline += more;
     }
 
     /// Fetches a page or a description for its title; only a few of them in one check.
@@ -411,6 +572,10 @@ impl<'a> Loader<'a> {
         if self.changes >= limits.changes {
             let most = limits.changes;
             return stop(format!("a check takes in {most} changes at most"));
+        }
+        if self.list_pages >= limits.pages {
+            let most = limits.pages;
+            return stop(format!("a check takes in {most} pages at most"));
         }
         self.check_time_and_bytes()?;
         if !self.homes.iter().any(|home| same_site(url, home)) {
@@ -579,8 +744,48 @@ impl Parsed {
     }
 }
 
+/// What reading one list gave.
+struct ParsedList {
+    list: Result<List, Problem>,
+    sheet: Sheet,
+    problems: Problems,
+}
+
+impl ParsedList {
+    fn read(
+        source: &mut dyn BufRead,
+        reader: &ListReader,
+        url: &Url,
+        hosts: &Hosts,
+        mut sheet: Sheet,
+    ) -> ParsedList {
+        let mut problems = Problems::default();
+        let mut each = |page: &crate::change::Page| sheet.add(page);
+        let mut sink = Sink {
+            url,
+            problems: &mut problems,
+            each: &mut each,
+        };
+        let list = (reader.read)(source, hosts, &mut sink);
+        ParsedList {
+            list,
+            sheet,
+            problems,
+        }
+    }
+
+    fn refused(beginning: &Beginning, url: &Url) -> ParsedList {
+        ParsedList {
+            list: Err(list::refusal(beginning, url)),
+            sheet: Sheet::default(),
+            problems: Problems::default(),
+        }
+    }
+}
+
 enum Seen {
     Document(Box<Parsed>),
+    List(Format, Box<ParsedList>),
     Html(Box<HtmlHead>),
 }
 
@@ -588,12 +793,18 @@ enum Seen {
 fn read_as_it_is(
     reader: &mut dyn BufRead,
     parse: impl FnOnce(&mut dyn BufRead) -> Parsed,
+    hosts: &Hosts,
+    sheet: Sheet,
     content_type: Option<&str>,
     base: &Url,
 ) -> Seen {
-    let (is_document, mut whole) = sniff::is_document(reader);
-    if is_document {
+    let (beginning, mut whole) = list::begin(reader);
+    if resourcesync::list::recognises(&beginning) {
         return Seen::Document(Box::new(parse(&mut whole)));
+    }
+    if let Some(reader) = list::reader_for(&beginning) {
+        let parsed = ParsedList::read(&mut whole, reader, base, hosts, sheet);
+        return Seen::List(reader.format, Box::new(parsed));
     }
     let mut bytes = Vec::new();
     // A failed transfer is reported by the body itself.
@@ -603,9 +814,22 @@ fn read_as_it_is(
 
 fn is_named_like_a_document(url: &Url) -> bool {
     let path = url.path().to_ascii_lowercase();
-    [".xml", ".xml.gz", ".gz", "/resourcesync"]
-        .iter()
-        .any(|ending| path.ends_with(ending))
+    [
+        ".xml",
+        ".gz",
+        ".zst",
+        ".json",
+        ".jsonld",
+        ".jsonl",
+        ".yaml",
+        ".yml",
+        ".txt",
+        ".rss",
+        ".atom",
+        "/resourcesync",
+    ]
+    .iter()
+    .any(|ending| path.ends_with(ending))
 }
 
 /// Whether a document of this kind is what a link promised; says what is wrong if not.

@@ -10,6 +10,7 @@
 mod once;
 mod places;
 pub mod policy;
+mod preview;
 pub mod upkeep;
 
 use std::fmt::Display;
@@ -35,6 +36,7 @@ use crate::store::{DueSite, Store, StoreError};
 pub use self::once::{Done, ScheduleError, check_and_save};
 use self::places::{Numbered, Places};
 use self::policy::Policy;
+pub use self::preview::preview;
 
 /// A store that failed once (a full disk, say) fails again: nothing new is begun for so long.
 const REST: Duration = Duration::from_secs(60);
@@ -352,6 +354,7 @@ impl Turn {
         };
         let watcher = work.watcher.clone();
         let reading = once::read(
+            &work.store,
             &memory,
             Arc::new(move |url| watcher(site, url)),
             &work.fetcher,

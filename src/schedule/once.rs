@@ -3,6 +3,7 @@
 //! This is the only way in which a check is made and saved, whoever asks for it. The times at which sites are due are in
 //! the store; [`Policy`] decides on them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,12 +12,13 @@ use url::Url;
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
 use crate::fetch::{FetchError, Fetcher, Meter};
 use crate::memory::{
-    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, RecallError, SiteMemory,
-    SiteRecord,
+    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, PagesRecord, RecallError,
+    SiteMemory, SiteRecord,
 };
 use crate::problem::{Code, Problem};
 use crate::site::{CheckId, SiteId};
 use crate::store::{Saved, Store, StoreError};
+use crate::track::pages::{ListFinding, TrackedPages, plan};
 use crate::track::{Gap, track};
 
 use super::policy::{Past, Policy};
@@ -59,13 +61,14 @@ pub async fn check_and_save(
     let memory = store.memory(site).await?;
     let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
     let watcher = Arc::new(|_: &Url| {});
-    let record = read(&memory, watcher, fetcher, settings, policy, clock).await?;
+    let record = read(store, &memory, watcher, fetcher, settings, policy, clock).await?;
     save(store, site, check, record).await
 }
 
 /// The first half: reads a site, and tells what is to be saved of it. `watcher` hears of every document before it is
-/// fetched.
+/// fetched; the store is asked for nothing but the addresses of pages that are not in a list any more.
 pub(super) async fn read(
+    store: &Store,
     memory: &SiteMemory,
     watcher: Arc<dyn Fn(&Url) + Send + Sync>,
     fetcher: &Fetcher,
@@ -90,7 +93,12 @@ pub(super) async fn read(
     }
     let planning = Planning::new(memory, policy, started_at, clock());
     Ok(match result {
-        Ok(checked) => planning.record(fetcher, checked),
+        Ok(mut checked) => {
+            let tracked = planning
+                .track_pages(store, &mut checked.collections)
+                .await?;
+            planning.record(fetcher, checked, tracked)
+        }
         Err(error) => planning.failure(fetcher, &error, &meter),
     })
 }
@@ -147,14 +155,57 @@ impl<'a> Planning<'a> {
         }
     }
 
+    /// Tells changes from the lists of pages that were read, in the place of each; none for a collection that tells its
+    /// changes itself.
+    async fn track_pages(
+        &self,
+        store: &Store,
+        collections: &mut [CollectionReading],
+    ) -> Result<Vec<Option<TrackedPages>>, StoreError> {
+        let mut all = Vec::new();
+        for reading in collections {
+            let Some(pages) = reading.pages.take() else {
+                all.push(None);
+                continue;
+            };
+            let known = self.known(reading);
+            let state = known.and_then(|known| known.pages.as_ref());
+            let finding = ListFinding {
+                sighted: pages.sighted,
+                is_complete: reading.is_complete,
+                made_at: pages.made_at,
+                document: pages.document,
+            };
+            let plan = plan(state.map(|pages| &pages.state), finding, self.now);
+            let urls = match known {
+                Some(known) => store.page_urls(known.id, plan.wanted()).await?,
+                None => HashMap::new(),
+            };
+            let last_processed = known.and_then(|known| known.last_processed);
+            all.push(Some(plan.finish(last_processed, &urls)));
+        }
+        Ok(all)
+    }
+
     /// What a check that was made writes.
-    fn record(&self, fetcher: &Fetcher, checked: Checked) -> CheckRecord {
+    fn record(
+        &self,
+        fetcher: &Fetcher,
+        checked: Checked,
+        tracked: Vec<Option<TrackedPages>>,
+    ) -> CheckRecord {
         let mut problems = checked.problems;
         let (mut collections, mut covered) = (Vec::new(), Vec::new());
-        for reading in checked.collections {
+        for (reading, tracked) in checked.collections.into_iter().zip(tracked) {
             let is_complete = reading.is_complete;
             let known = self.known(&reading);
-            let (collection, gap) = self.collection(known, reading);
+            let (collection, gap) = match tracked {
+                Some(tracked) => {
+                    problems.extend(tracked.problems.iter().cloned());
+                    (self.listing(known, reading, tracked), None)
+                }
+                None => self.collection(known, reading),
+            };
             if let Some(gap) = gap {
                 let message = format!(
                     "the lists of {} begin at {}, but were last read at {}: what happened in between may be missing",
@@ -193,6 +244,7 @@ impl<'a> Planning<'a> {
                 format,
                 title: found.title,
                 about: found.about,
+                looked_at: found.is_anew.then_some(self.started_at),
             }),
             _ => None,
         };
@@ -201,6 +253,7 @@ impl<'a> Planning<'a> {
             (Some(&site.root), Some(site.format)) != (memory.root.as_ref(), memory.format)
                 || memory.title.as_ref() != Some(&site.title)
                 || memory.about != site.about
+                || site.looked_at.is_some()
         });
         let past = Past {
             fresh_for: checked.fresh_for,
@@ -307,6 +360,36 @@ impl<'a> Planning<'a> {
         known.find(|collection| Some(collection.id) == reading.known_as)
     }
 
+    /// What a collection writes that lists its pages.
+    fn listing(
+        &self,
+        known: Option<&CollectionMemory>,
+        reading: CollectionReading,
+        tracked: TrackedPages,
+    ) -> CollectionRecord {
+        CollectionRecord {
+            id: reading.known_as,
+            identity: reading.id,
+            capability_list: reading.capability_list,
+            title: reading.title,
+            about: reading.about,
+            described_by: reading.described_by,
+            is_own: reading.is_own,
+            last_processed: tracked.last_processed,
+            covered_until: match reading.is_complete {
+                true => Some(self.started_at),
+                false => known.and_then(|known| known.covered_until),
+            },
+            lists: reading.lists,
+            silent: Vec::new(),
+            entries: tracked.entry.into_iter().collect(),
+            pages: Some(PagesRecord {
+                state: tracked.state,
+                writes: tracked.writes,
+            }),
+        }
+    }
+
     fn collection(
         &self,
         known: Option<&CollectionMemory>,
@@ -331,6 +414,7 @@ impl<'a> Planning<'a> {
             lists: reading.lists,
             silent: tracked.silent,
             entries: tracked.entries,
+            pages: None,
         };
         (record, tracked.gap)
     }
@@ -339,7 +423,13 @@ impl<'a> Planning<'a> {
 /// Whether there is anything to be written of a collection but that it was read.
 fn is_news(record: &CollectionRecord, known: &CollectionMemory) -> bool {
     let is_told_of = !record.entries.is_empty() || !record.silent.is_empty();
+    let is_listed_anew = match (&record.pages, &known.pages) {
+        (Some(now), Some(before)) => !now.writes.is_empty() || now.state != before.state,
+        (None, None) => false,
+        _ => true,
+    };
     is_told_of
+        || is_listed_anew
         || record.identity != known.identity
         || record.capability_list != known.capability_list
         || record.title != known.title

@@ -287,7 +287,7 @@ fn visits(db: &Connection, account: AccountId) -> Result<Visits, StoreError> {
 }
 
 const SELECT: &str =
-    "SELECT c.site, c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
+    "SELECT c.site, c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.note
      FROM collections c JOIN entries e ON e.collection = c.id";
 
 fn collections(db: &Connection, site: SiteId) -> Result<Vec<i64>, StoreError> {
@@ -398,6 +398,7 @@ fn brief(
             id: row.get("id")?,
             updated_at: value::instant(row, "updated_at")?,
             changes,
+            note: row.get("note")?,
         },
     })
 }

@@ -129,7 +129,7 @@ pub(super) fn one(
 
 fn select(condition: &str) -> String {
     format!(
-        "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at
+        "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.note
          FROM collections c JOIN entries e ON e.collection = c.id WHERE {condition}"
     )
 }
@@ -150,6 +150,7 @@ fn rows(db: &Connection, sql: &str, of: impl Params) -> Result<Vec<EntryRow>, St
             id: row.get("id")?,
             updated_at: value::instant(row, "updated_at")?,
             changes: Vec::new(),
+            note: row.get("note")?,
         };
         let mut changes = inside.query((collection, range.0, range.1))?;
         while let Some(row) = changes.next()? {
@@ -173,8 +174,8 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Connection, minter: &'a Minter<'a>) -> Result<Self, StoreError> {
         let insert = db.prepare_cached(
-            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at, place, site_place)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at, place, site_place, note)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         Ok(Writer { insert, minter })
     }
@@ -201,6 +202,7 @@ impl<'a> Writer<'a> {
             found_at,
             place,
             site_place,
+            &entry.note,
         ))?;
         Ok(id)
     }

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::value::micros;
 use crate::change::{Details, Link};
-use crate::memory::ListMemory;
+use crate::memory::{ListMemory, ListState};
 use crate::moment::Moment;
 use crate::site::About;
 
@@ -25,6 +25,20 @@ struct DetailsForm {
     note: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     links: Vec<LinkForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    language: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(
+        default,
+        rename = "inferred",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    is_inferred: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,6 +98,11 @@ pub(super) fn from_details(details: &Details) -> Option<String> {
         hash: details.hash.clone(),
         note: details.note.clone(),
         links: links.collect(),
+        summary: details.summary.clone(),
+        author: details.author.clone(),
+        language: details.language.clone(),
+        tags: details.tags.clone(),
+        is_inferred: details.is_inferred,
     }))
 }
 
@@ -108,6 +127,11 @@ pub(super) fn to_details(text: &str) -> Option<Details> {
         hash: form.hash,
         note: form.note,
         links: links.collect::<Option<_>>()?,
+        summary: form.summary,
+        author: form.author,
+        language: form.language,
+        tags: form.tags,
+        is_inferred: form.is_inferred,
     })
 }
 
@@ -141,6 +165,45 @@ pub(super) fn to_lists(text: &str) -> Option<Vec<ListMemory>> {
         })
     });
     lists.collect()
+}
+
+#[derive(Serialize, Deserialize)]
+struct ListStateForm {
+    #[serde(
+        default,
+        rename = "stamped",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    is_stamped: bool,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    masses: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_at: Option<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+pub(super) fn from_list_state(state: &ListState) -> String {
+    written(&ListStateForm {
+        is_stamped: state.is_stamped,
+        masses: state.masses,
+        unread: state.unread.clone(),
+        made_at: state.made_at.map(|moment| moment.to_string()),
+    })
+}
+
+pub(super) fn to_list_state(text: &str) -> Option<ListState> {
+    let form: ListStateForm = serde_json::from_str(text).ok()?;
+    Some(ListState {
+        is_stamped: form.is_stamped,
+        masses: form.masses,
+        unread: form.unread,
+        made_at: moment(form.made_at)?,
+    })
 }
 
 /// None if there is nothing to say.

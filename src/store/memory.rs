@@ -10,10 +10,10 @@ use url::Url;
 
 use super::error::StoreError;
 use super::shape::Shape;
-use super::{Store, check, json, site, value};
+use super::{Store, check, json, pages, site, value};
 use crate::memory::{
-    ChangeKey, CollectionMemory, DocumentMemory, Known, RecallError, Recollection, SiteMemory,
-    Validators,
+    ChangeKey, CollectionMemory, DocumentMemory, Known, PagesMemory, RecallError, Recollection,
+    SiteMemory, Validators,
 };
 use crate::moment::Moment;
 use crate::site::{CollectionId, Format, SiteId, SiteUrl};
@@ -64,6 +64,7 @@ fn memory(db: &Connection, store: &Store, id: SiteId) -> Result<Option<SiteMemor
         url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
         root: value::optional_url(row, "root")?,
         format: value::parsed(row, "format", Format::parse)?,
+        looked_at: value::optional_instant(row, "looked_at")?,
         title: row.get("title")?,
         about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
         status: site::status_from_row(row)?,
@@ -121,6 +122,13 @@ fn collections(
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
         let id = CollectionId(row.get("id")?);
+        let pages = match value::parsed(row, "list", json::to_list_state)? {
+            Some(state) => Some(PagesMemory {
+                state,
+                known: Arc::new(pages::known(db, id)?),
+            }),
+            None => None,
+        };
         let change_count = value::natural(row, "change_count")?;
         collections.push(CollectionMemory {
             id,
@@ -135,6 +143,7 @@ fn collections(
             change_count,
             known: store.recollection(id, change_count),
             lists: value::parsed(row, "lists", json::to_lists)?.unwrap_or_default(),
+            pages,
         });
     }
     Ok(collections)

@@ -17,6 +17,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0002_feeds.sql"),
     include_str!("../../migrations/0003_people.sql"),
     include_str!("../../migrations/0004_timeline.sql"),
+    include_str!("../../migrations/0005_pages.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

@@ -25,6 +25,7 @@ mod memory;
 mod migrate;
 mod name;
 mod overview;
+mod pages;
 mod prune;
 mod save;
 mod session;

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::name::{Minter, collection_slug};
 use super::value::{self, integer, micros};
-use super::{Store, StoreError, change, check, entry, json, shape};
+use super::{Store, StoreError, change, check, entry, json, pages, shape};
 use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
 
@@ -165,8 +165,12 @@ fn save_collection(
     let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
            next_entry = :next_entry,
            last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
-           described_by = :described_by, about = :about, lists = :lists
+           described_by = :described_by, about = :about, lists = :lists, list = :list
          WHERE id = :id";
+    match &record.pages {
+        Some(record) => pages::write(db, id, &head, &record.writes)?,
+        None => pages::clear(db, id)?,
+    }
     saved.is_visible |= looks_new(db, id, record)?;
     db.prepare_cached(update)?.execute(named_params! {
         ":id": id.0,
@@ -181,6 +185,7 @@ fn save_collection(
         ":described_by": record.described_by.as_ref().map(Url::as_str),
         ":about": json::from_about(&record.about),
         ":lists": json::from_lists(&record.lists),
+        ":list": record.pages.as_ref().map(|pages| json::from_list_state(&pages.state)),
     })?;
     Ok(())
 }
@@ -247,7 +252,12 @@ fn add(
         .iter()
         .chain(announced)
         .map(|change| change.url.as_str());
-    let head = shape::common_head(record.identity.as_str(), urls);
+    // A list of pages shows better than a few changes what they have in common.
+    let listed = record.pages.as_ref().map(|pages| &pages.writes.insert);
+    let listed = listed
+        .into_iter()
+        .flat_map(|table| (0..table.len()).map(|place| table.url(place)));
+    let head = shape::common_head(record.identity.as_str(), urls.chain(listed));
     db.prepare_cached(
         "INSERT INTO collections (site, identity, slug, feed_id, head, title, is_own)
          VALUES (?1, ?2, ?3, '', ?4, '', 0)",
@@ -321,6 +331,10 @@ fn save_site(
                 json::from_about(&found.about),
             ))?;
         saved.is_visible |= changed > 0;
+        if let Some(looked_at) = found.looked_at {
+            db.prepare_cached("UPDATE sites SET looked_at = ?2 WHERE id = ?1")?
+                .execute((site.0, micros(looked_at)))?;
+        }
     }
     Ok(())
 }

@@ -26,6 +26,7 @@ use crate::check::{CheckSettings, Checked, CollectionReading, check_site};
 use crate::feed::size_in_words;
 use crate::fetch::Fetcher;
 use crate::problem::{Problem, Severity};
+use crate::schedule::preview;
 use crate::site::{Format, SiteUrl};
 use crate::text::readable_address;
 
@@ -153,7 +154,10 @@ impl Reports {
         };
         let checked = check_site(fetcher, &site, None, &self.settings, now, watcher).await;
         ending.found = match checked {
-            Ok(checked) => Ok(Found::from(checked)),
+            Ok(mut checked) => {
+                preview(&mut checked, None, now);
+                Ok(Found::from(checked))
+            }
             Err(error) => Err(sentence(&format!("the site cannot be read: {error}"))),
         };
     }
@@ -341,7 +345,7 @@ async fn report(visitor: Visitor, query: web::Query<Query>) -> Answer {
             title: &found.title,
             url: &found.url,
             how: match found.format {
-                Some(Format::ResourceSync) => "It tells its changes in ResourceSync.",
+                Some(format) => format.sentence(),
                 None => "It says nothing about its changes that a program could read.",
             },
             root: found.root.as_deref(),

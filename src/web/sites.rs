@@ -21,7 +21,7 @@ use super::{Data, get_or_head, only};
 use crate::account::Subscription;
 use crate::feed::{self, Grain, Subject};
 use crate::problem::Severity;
-use crate::site::SiteStatus;
+use crate::site::{Format, SiteStatus};
 use crate::store::{CheckRow, CollectionRow, EntriesOf, Place, PlaceError, SiteRow};
 use crate::text::readable_address;
 
@@ -67,6 +67,7 @@ struct SitePage<'a> {
     parts: Vec<PartLine<'a>>,
     feeds: Vec<FeedLine>,
     root: Option<String>,
+    how: Option<&'static str>,
     report: String,
     trouble: Option<Trouble>,
     is_empty: bool,
@@ -274,6 +275,7 @@ async fn show(
         },
         feeds: feeds(paths, site, collection),
         root: site.root.as_ref().map(ToString::to_string),
+        how: site.format.map(Format::sentence),
         report: paths.report(site.url.as_str()),
         trouble: last.and_then(|check| trouble(site, check)),
         is_empty: site.collections.is_empty(),

@@ -147,6 +147,7 @@ fn any_details() -> impl Strategy<Value = Details> {
                 hash,
                 note,
                 links,
+                ..Details::default()
             },
         )
 }

@@ -78,6 +78,7 @@ async fn a_site_is_added_read_and_told_with_all_that_programs_rely_on() {
             "kind",
             "datetime",
             "title",
+            "basis",
             "found_at",
             "entry"
         ]

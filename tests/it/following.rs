@@ -19,7 +19,7 @@ use crate::fake_site::Reply;
 const LIST: &str = "/changelist.xml";
 
 /// Someone who follows one site, with a clock of their own.
-struct Follower {
+pub struct Follower {
     folder: TempDir,
     store: Option<Store>,
     fetcher: Fetcher,
@@ -28,11 +28,16 @@ struct Follower {
 }
 
 impl Follower {
-    async fn of(den: &Den) -> Follower {
+    pub async fn of(den: &Den) -> Follower {
+        Follower::of_part(den, "/").await
+    }
+
+    /// Of an address on the site.
+    pub async fn of_part(den: &Den, path: &str) -> Follower {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).await.unwrap();
         let now: DateTime<Utc> = NOW.parse().unwrap();
-        let (site, _) = store.add_site(&den.url("/"), now).await.unwrap();
+        let (site, _) = store.add_site(&den.url(path), now).await.unwrap();
         Follower {
             folder,
             store: Some(store),
@@ -42,18 +47,27 @@ impl Follower {
         }
     }
 
-    fn store(&self) -> &Store {
+    pub fn store(&self) -> &Store {
         self.store.as_ref().unwrap()
     }
 
     /// Stops and starts again.
-    async fn restart(&mut self) {
+    pub async fn restart(&mut self) {
         self.store.take().unwrap().close().await.unwrap();
         self.store = Some(Store::open(self.folder.path()).await.unwrap());
     }
 
+    /// Time goes by without a check.
+    pub fn pass(&self, time: TimeDelta) {
+        *self.now.lock().unwrap() += time;
+    }
+
+    pub fn site(&self) -> SiteId {
+        self.site
+    }
+
     /// A check on the next day; tells what was announced by it.
-    async fn check(&self) -> Vec<String> {
+    pub async fn check(&self) -> Vec<String> {
         *self.now.lock().unwrap() += TimeDelta::days(1);
         let before = self.announced().await.len();
         let clock = || *self.now.lock().unwrap();
@@ -72,7 +86,7 @@ impl Follower {
     }
 
     /// Everything that was ever announced, as found.
-    async fn announced(&self) -> Vec<String> {
+    pub async fn announced(&self) -> Vec<String> {
         let (changes, next) = self.store().changes(self.site, None, 1_000).await.unwrap();
         assert!(next.is_none() || changes.len() < 1_000);
         let text = |url: &str| Url::parse(url).unwrap().path().to_owned();
@@ -88,7 +102,7 @@ impl Follower {
             .collect()
     }
 
-    async fn last_check(&self) -> CheckRow {
+    pub async fn last_check(&self) -> CheckRow {
         self.store()
             .checks(self.site, None, 1)
             .await

@@ -26,7 +26,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "text", "moment", "change", "problem", "site", "memory", "read", "fetch",
         ],
     ),
-    ("discover", &["problem", "site", "read", "fetch", "load"]),
+    (
+        "discover",
+        &["problem", "site", "memory", "read", "fetch", "load"],
+    ),
     (
         "check",
         &[
@@ -50,7 +53,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "schedule",
         &[
-            "problem", "site", "memory", "fetch", "check", "track", "store",
+            "moment", "problem", "site", "memory", "fetch", "check", "track", "store",
         ],
     ),
     ("feed", &["text", "moment", "change", "site"]),
@@ -90,7 +93,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio_cron_scheduler", &["schedule/"]),
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
-    ("sha2", &["secret.rs", "web/feeds/", "publish/"]),
+    (
+        "sha2",
+        &["secret.rs", "web/feeds/", "publish/", "read/scp/"],
+    ),
+    ("saphyr_parser", &["read/arc/"]),
+    ("zstd", &["fetch/", "read/scp/"]),
     ("opml", &["web/lists.rs", "read/"]),
     ("globset", &["publish/"]),
     ("regex", &["publish/"]),

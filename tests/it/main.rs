@@ -19,6 +19,8 @@ mod following; // a followed site: every change is announced once
 mod histories; // any history of a site, against a model of what must be announced
 mod hostile; // documents that were made to do harm
 mod layout; // which part of the source may use which, and what the README promises
+mod listing; // sites that list their pages: what becomes of two lists
+mod lists; // lists of pages in every format
 mod names; // resolvers
 mod person; // somebody with cookies who fills in forms
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated

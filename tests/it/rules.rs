@@ -364,7 +364,7 @@ fn every_entry_of_a_capability_list_must_say_what_it_leads_to() {
 fn a_capability_list_without_a_change_list_is_told_so() {
     assert_eq!(capability_list("").codes(), [Code::NoChangeList]);
     let pages = CHANGES.replace("'changelist'", "'resourcelist'");
-    assert_eq!(capability_list(&pages).codes(), [Code::NoChangeList]);
+    assert_eq!(capability_list(&pages).codes(), [Code::OnlyAList]);
 }
 
 #[test]

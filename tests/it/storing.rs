@@ -40,6 +40,7 @@ pub fn change(page: &str, datetime: &str) -> Change {
 
 pub fn entry(changes: Vec<Change>) -> NewEntry {
     NewEntry {
+        note: None,
         updated_at: now(),
         changes,
     }
@@ -47,6 +48,7 @@ pub fn entry(changes: Vec<Change>) -> NewEntry {
 
 pub fn collection(identity: &str, silent: Vec<Change>, entries: Vec<NewEntry>) -> CollectionRecord {
     CollectionRecord {
+        pages: None,
         id: None,
         identity: url(identity),
         capability_list: None,
@@ -72,6 +74,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         bytes: 4096,
         problems: vec![],
         site: Some(SiteRecord {
+            looked_at: None,
             root: url("https://s.example/.well-known/resourcesync"),
             format: Format::ResourceSync,
             title: "A site".into(),

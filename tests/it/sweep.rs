@@ -39,6 +39,14 @@ const OF_A_WALK: &[Code] = &[
     Code::IndexUntilMismatch,
     Code::NestedIndex,
     Code::OldRoot,
+    Code::StampedLastmod,
+    Code::MassChange,
+    Code::EmptyList,
+    Code::OnlyAList,
+    Code::NestedSitemaps,
+    Code::SitemapTwice,
+    Code::SpxiStale,
+    Code::SpxiIncomplete,
 ];
 
 #[test]
@@ -79,8 +87,10 @@ fn every_expectation_belongs_to_a_document() {
 
 #[test]
 fn every_problem_that_one_document_can_have_is_shown_by_one() {
+    let lists = files_in("tests/data/lists");
     let everything: String = documents()
         .iter()
+        .chain(&lists)
         .map(|path| fs::read_to_string(expectation_of(path)).unwrap_or_default())
         .collect();
     let shown = |code: &Code| everything.contains(&format!(" {code} line "));
@@ -104,10 +114,16 @@ fn every_problem_has_a_line() {
 }
 
 fn files() -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    files_in("tests/data")
+}
+
+/// The files of a folder, those of other folders in it left out.
+pub fn files_in(folder: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|file| file.unwrap().path())
+        .filter(|path| path.is_file())
         .filter(|path| !path.file_name().unwrap().to_str().unwrap().starts_with('.'))
         .collect();
     files.sort();
@@ -119,11 +135,11 @@ fn documents() -> Vec<PathBuf> {
     documents.collect()
 }
 
-fn is_expectation(path: &Path) -> bool {
+pub fn is_expectation(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "expect")
 }
 
-fn expectation_of(document: &Path) -> PathBuf {
+pub fn expectation_of(document: &Path) -> PathBuf {
     document.with_extension("expect")
 }
 
@@ -251,7 +267,7 @@ fn link_words(link: &Link) -> String {
     text
 }
 
-fn problem_line(problem: &Problem) -> String {
+pub fn problem_line(problem: &Problem) -> String {
     let severity = format!("{:?}", problem.severity()).to_lowercase();
     let line = problem.line.map_or("?".to_owned(), |line| line.to_string());
     format!(
@@ -264,13 +280,13 @@ fn moment(text: &mut String, name: &str, moment: Option<Moment>) {
     word(text, name, moment);
 }
 
-fn word(text: &mut String, name: &str, value: Option<impl std::fmt::Display>) {
+pub fn word(text: &mut String, name: &str, value: Option<impl std::fmt::Display>) {
     if let Some(value) = value {
         let _ = write!(text, " {name}={value}");
     }
 }
 
-fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(120) {
         Some((cut, _)) => format!("{}…({} characters)", &text[..cut], text.chars().count()),
         None => text.to_owned(),

@@ -4,6 +4,7 @@
 //! [`write`] turns it into bytes again.
 
 pub mod document;
+pub mod list;
 pub mod read;
 pub mod rules;
 pub mod write;

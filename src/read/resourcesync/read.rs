@@ -219,7 +219,7 @@ fn near_miss(found: &str, right: &str) -> &'static str {
 }
 
 /// A fault of XML as a problem of the document.
-fn broken(fault: XmlFault, url: &Url) -> Problem {
+pub(in crate::read) fn broken(fault: XmlFault, url: &Url) -> Problem {
     let code = match &fault {
         XmlFault::Empty | XmlFault::NotXml | XmlFault::WebPage => Code::NotXml,
         XmlFault::CutOff(_) | XmlFault::CutOffOutside | XmlFault::Io(_) => Code::CutOff,

@@ -166,7 +166,14 @@ impl Rules<'_> {
             .entries
             .iter()
             .filter(|entry| entry.capability == Some(Capability::ChangeList));
+        let has_pages = (document.entries.iter())
+            .any(|entry| entry.capability == Some(Capability::ResourceList));
         match lists.count() {
+            0 if has_pages => {
+                let message =
+                    "the Capability List has a Resource List, and no Change List".to_owned();
+                self.add(Code::OnlyAList, self.line, message);
+            }
             0 => {
                 let message =
                     "the Capability List has no Change List, so no changes can be told".to_owned();

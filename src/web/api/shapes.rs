@@ -192,6 +192,9 @@ pub struct ChangeShape {
     /// What the page is called, where the source says so.
     #[schema(required)]
     title: Option<String>,
+    /// Whether the source stated it, or it was inferred from two lists of pages.
+    #[schema(inline)]
+    basis: BasisShape,
     /// When it was found.
     #[schema(format = DateTime)]
     found_at: String,
@@ -206,6 +209,14 @@ enum KindShape {
     Created,
     Updated,
     Deleted,
+}
+
+/// How a change is known.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum BasisShape {
+    Stated,
+    Inferred,
 }
 
 /// A page of changes.
@@ -381,6 +392,10 @@ impl From<ChangeRow> for ChangeShape {
             },
             datetime: row.change.datetime.to_string(),
             title: row.change.title,
+            basis: match row.change.details.is_inferred {
+                true => BasisShape::Inferred,
+                false => BasisShape::Stated,
+            },
             found_at: instant(row.found_at),
             entry: row.entry,
         }

@@ -23,7 +23,14 @@ fn every_object_has_the_members_that_programs_rely_on() {
         members(&report),
         ["site", "collections", "problems", "requests", "bytes"]
     );
-    assert_eq!(members(&report["site"]), ["url", "root", "format", "title"]);
+    assert_eq!(
+        members(&report["site"]),
+        ["url", "root", "format", "title", "tried"]
+    );
+    assert_eq!(
+        members(&report["site"]["tried"][0]),
+        ["format", "url", "outcome"]
+    );
     let collection = &report["collections"][0];
     assert_eq!(
         members(collection),
@@ -34,12 +41,13 @@ fn every_object_has_the_members_that_programs_rely_on() {
             "change_lists",
             "horizon",
             "last_processed",
+            "pages",
             "changes"
         ]
     );
     assert_eq!(
         members(&collection["changes"][0]),
-        ["url", "kind", "datetime", "title"]
+        ["url", "kind", "datetime", "title", "basis"]
     );
     assert_eq!(
         members(&report["problems"][0]),

@@ -254,6 +254,7 @@ async fn ten_thousand_entries_come_once_each_over_all_archives() {
     let (store, now) = (followed.world.store(), followed.world.now());
     let entry = |number: usize| NewEntry {
         updated_at: now,
+        note: None,
         changes: vec![Change {
             url: followed.den.url(&format!("/{number}")).into(),
             kind: ChangeKind::Created,

@@ -57,6 +57,11 @@ async fn everything_that_a_record_holds_comes_back() {
                 ..Link::new("duplicate", "https://m.example/2")
             },
         ],
+        summary: Some("All about the fox".into()),
+        author: Some("Ann".into()),
+        language: Some("en".into()),
+        tags: vec!["foxes".into(), "dens".into()],
+        is_inferred: true,
     };
     let mut elsewhere = change("", "2026-01-02");
     elsewhere.url = "http://elsewhere.example/page".into();

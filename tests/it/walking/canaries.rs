@@ -178,7 +178,7 @@ async fn no_link_of_a_page_and_no_line_of_robots_txt_leads_inside() {
         den.site
             .serve("/robots.txt", Reply::text(format!("Sitemap: {target}")));
         let checked = cage.check("/").await;
-        assert_eq!(codes(&checked), ["not-found"]);
+        assert_eq!(codes(&checked), ["forbidden-address", "not-found"]);
     }
     assert_eq!(den.site.requests_to("/robots.txt").len(), 3);
     cage.canary.assert_untouched();

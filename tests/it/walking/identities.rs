@@ -278,16 +278,17 @@ async fn an_index_of_capability_lists_at_the_well_known_address_is_followed_as_o
 }
 
 #[tokio::test]
-async fn a_resource_list_at_the_well_known_address_lists_no_changes() {
+async fn a_resource_list_at_the_well_known_address_lists_pages() {
     let den = Den::empty();
     den.xml(
         WELL_KNOWN,
         &urlset("<rs:md capability='resourcelist' at='2026-01-01'/><url><loc>{den}/a</loc></url>"),
     );
     let checked = den.check().await;
-    assert_eq!(codes(&checked), ["wrong-capability"]);
+    assert_eq!(codes(&checked), ["only-a-list"]);
     assert_eq!(
-        message(&checked, "wrong-capability"),
+        message(&checked, "only-a-list"),
         "the site is described by a Resource List, which lists no changes"
     );
+    assert!(checked.collections[0].pages.is_some());
 }

@@ -5,6 +5,8 @@
 //! instead of moments, and mend their lists afterwards. Datetimes serve to order, to show, and to notice that something
 //! is missing; they never serve to leave something out.
 
+pub mod pages;
+
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::change::{Change, Entry};
@@ -48,7 +50,13 @@ pub fn track(
 ) -> Tracked {
     let is_first =
         memory.is_none_or(|memory| memory.change_count == 0 && memory.covered_until.is_none());
-    let changes = finding.changes;
+    // A site that listed its pages and now tells its changes: what happened before was told in another way.
+    let told_until = memory
+        .filter(|memory| memory.pages.is_some())
+        .and_then(|memory| memory.covered_until);
+    let is_told =
+        |change: &Change| told_until.is_some_and(|until| change.datetime.start() <= until);
+    let (told, changes): (Vec<_>, Vec<_>) = finding.changes.into_iter().partition(is_told);
     let past = changes
         .iter()
         .map(|change| change.datetime)
@@ -65,12 +73,13 @@ pub fn track(
     };
     let (silent, entries) = match is_first {
         true => first_announcement(changes, now),
-        false if changes.is_empty() => (Vec::new(), Vec::new()),
+        false if changes.is_empty() => (told, Vec::new()),
         false => (
-            Vec::new(),
+            told,
             vec![NewEntry {
                 updated_at: now,
                 changes,
+                note: None,
             }],
         ),
     };
@@ -104,6 +113,7 @@ fn first_announcement(changes: Vec<Change>, now: DateTime<Utc>) -> (Vec<Change>,
                 NewEntry {
                     updated_at: made_at,
                     changes: vec![change],
+                    note: None,
                 },
             )),
         }
@@ -130,6 +140,7 @@ pub fn first_entries(
         id: id_of(entry.updated_at.date_naive()),
         updated_at: entry.updated_at,
         changes: entry.changes,
+        note: entry.note,
     };
     entries.into_iter().rev().map(entry).collect()
 }
@@ -165,6 +176,7 @@ mod tests {
         let mut set = Known::default();
         set.add(ChangeKey::new(&known.url, known.kind, &known.datetime));
         CollectionMemory {
+            pages: None,
             id: CollectionId(1),
             identity: "https://s.example/".parse().unwrap(),
             capability_list: None,
@@ -266,7 +278,8 @@ mod tests {
             tracked.entries,
             [NewEntry {
                 updated_at: now(),
-                changes: changes.to_vec()
+                changes: changes.to_vec(),
+                note: None,
             }]
         );
         assert_eq!(tracked.last_processed, Some(changes[1].datetime));

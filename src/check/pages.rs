@@ -1,0 +1,479 @@
+//! From the lists at the top of a site to all of its pages.
+//!
+//! Knows nothing of formats: a list has pages, and parts that are lists themselves, and perhaps sections with lists of
+//! their own. Their union is one collection. A document that cannot be read costs what it would have told, a problem,
+//! and every conclusion from absence.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use super::lists::is_not_there;
+use super::{CollectionReading, PagesReading, Top, sections, titles};
+use crate::discover::{FoundBy, ListRoot, listing};
+use crate::load::{LoadError, LoadedList, Loader};
+use crate::memory::{
+    CollectionMemory, Extra, KnownPages, ListMemory, PageKey, Sighted, SiteMemory, part_of,
+};
+use crate::moment::Moment;
+use crate::problem::{Code, Problem};
+use crate::read::list::{List, Part, Section};
+use crate::site::{About, Format, SiteUrl};
+
+/// An index, an index in it, and the lists in that.
+const MAX_DEPTH: usize = 3;
+/// Changes of single days that are read; a list that is older than that is too old.
+const MAX_DAYS: usize = 7;
+/// Fewer pages below an address do not make a part of a site of it.
+const ENOUGH_PAGES: usize = 2;
+
+/// What the lists of a site told.
+pub(super) struct Walked {
+    pub(super) top: Top,
+    pub(super) collections: Vec<CollectionReading>,
+    pub(super) is_complete: bool,
+}
+
+/// Reads all lists of a site.
+pub(super) async fn walk(
+    loader: &mut Loader<'_>,
+    site: &SiteUrl,
+    root: ListRoot,
+    memory: Option<&SiteMemory>,
+    now: DateTime<Utc>,
+) -> Walked {
+    loader.make_room_for_lists();
+    let remembered = memory.and_then(listing);
+    let found_by = root.found_by;
+    let lists: Vec<ListMemory> = (root.lists.iter().map(|list| &list.asked))
+        .chain(&root.more)
+        .map(|url| ListMemory {
+            url: url.clone(),
+            from: None,
+            until: None,
+            lastmod: None,
+            read_at: None,
+            is_finished: false,
+        })
+        .collect();
+    let mut top = Top {
+        asked: root.lists[0].asked.clone(),
+        url: root.lists[0].url.clone(),
+        format: root.lists[0].format,
+        described_by: None,
+        about: root.lists[0].list.about.clone(),
+    };
+    let sections: Vec<Section> = (root.lists.iter())
+        .flat_map(|list| list.list.sections.iter().cloned())
+        .collect();
+    if !sections.is_empty() {
+        let walked = sections::walk(loader, site, &top.url, sections, memory, now).await;
+        let (collections, is_complete) = walked;
+        if !collections.is_empty() {
+            top.format = Format::Scp;
+            return Walked {
+                top,
+                collections,
+                is_complete,
+            };
+        }
+        // None of them could be read; the plain list still says something.
+    }
+    let known = remembered.and_then(|collection| collection.pages.as_ref());
+    let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
+    let mut walk = Walk::new(loader, known);
+    walk.read(root).await;
+    walk.read_days(now).await;
+    walk.give_titles(&mut top).await;
+    let (mut reading, is_complete) = walk.finish(&top.url);
+    let id = identity(&mut reading.sighted, site, found_by, &top, remembered);
+    let collection = CollectionReading {
+        lists,
+        ..collection(id, remembered, reading, is_complete)
+    };
+    Walked {
+        top,
+        collections: vec![collection],
+        is_complete,
+    }
+}
+
+/// A collection of pages of which no more is known.
+pub(super) fn collection(
+    id: Url,
+    memory: Option<&CollectionMemory>,
+    reading: PagesReading,
+    is_complete: bool,
+) -> CollectionReading {
+    CollectionReading {
+        known_as: memory.map(|collection| collection.id),
+        title: titles::fallback(&id),
+        id,
+        about: About::default(),
+        described_by: None,
+        capability_list: None,
+        change_lists: Vec::new(),
+        lists: Vec::new(),
+        horizon: None,
+        covers_from: None,
+        last_processed: None,
+        is_complete,
+        changes: Vec::new(),
+        is_own: true,
+        pages: Some(reading),
+        note: None,
+        page_count: None,
+    }
+}
+
+/// Reads the lists of one collection.
+pub(super) struct Walk<'a, 'b> {
+    loader: &'a mut Loader<'b>,
+    known: Arc<KnownPages>,
+    sighted: Sighted,
+    is_complete: bool,
+    /// The documents that were read or are to be read.
+    seen: HashSet<Url>,
+    titles: Option<Url>,
+    days: Option<Url>,
+    made_at: Option<Moment>,
+}
+
+impl<'a, 'b> Walk<'a, 'b> {
+    pub(super) fn new(loader: &'a mut Loader<'b>, known: Arc<KnownPages>) -> Self {
+        Walk {
+            loader,
+            sighted: Sighted::new(known.clone()),
+            known,
+            is_complete: true,
+            seen: HashSet::new(),
+            titles: None,
+            days: None,
+            made_at: None,
+        }
+    }
+
+    async fn read(&mut self, root: ListRoot) {
+        let mut queue = VecDeque::new();
+        for list in root.lists {
+            self.seen.insert(list.asked.clone());
+            self.take(list, 0, &mut queue);
+        }
+        for url in root.more {
+            let home = url.clone();
+            self.add(&url, &home, 0, &mut queue);
+        }
+        self.read_all(queue).await;
+    }
+
+    /// Reads the list at this address, and all its parts.
+    pub(super) async fn read_list(&mut self, url: &Url, listed_in: &Url) {
+        let mut queue = VecDeque::new();
+        self.add(url, listed_in, 0, &mut queue);
+        self.read_all(queue).await;
+    }
+
+    async fn read_all(&mut self, mut queue: VecDeque<Due>) {
+        while let Some(due) = queue.pop_front() {
+            // Only a list whose pages are remembered may say that nothing is new.
+            let may_be_unchanged = !self.known.is_empty();
+            match self
+                .loader
+                .pages(&due.url, &self.known, may_be_unchanged)
+                .await
+            {
+                Ok(list) => self.take(list, due.depth, &mut queue),
+                Err(error) => self.miss(&due, &error),
+            }
+        }
+    }
+
+    fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
+        let part = part_of(loaded.asked.as_str());
+        let List {
+            parts,
+            titles,
+            is_window,
+            made_at,
+            pace_ms,
+            days,
+            ..
+        } = loaded.list;
+        if let Some(pace) = pace_ms {
+            self.loader
+                .keep_pace(&loaded.url, Duration::from_millis(pace));
+        }
+        self.days = self
+            .days
+            .take()
+            .or_else(|| days.and_then(|url| Url::parse(&url).ok()));
+        match loaded.is_unchanged {
+            true => self.sighted.take_unchanged(part),
+            false => self.sighted.take(loaded.sheet, part, is_window),
+        }
+        let made_at = made_at.and_then(|text| Moment::parse(&text).ok());
+        self.made_at = self.made_at.max(made_at);
+        if self.titles.is_none() {
+            self.titles = titles.and_then(|url| Url::parse(&url).ok());
+        }
+        if depth >= MAX_DEPTH && !parts.is_empty() {
+            let message = format!(
+                "indexes are nested more than {MAX_DEPTH} deep; what is below was not read"
+            );
+            self.loader
+                .problems
+                .add(Problem::new(Code::NestedSitemaps, &loaded.url, message));
+            for part in &parts {
+                self.sighted.miss(part_of(&part.url));
+            }
+            self.is_complete = false;
+            return;
+        }
+        if depth > 0 && !parts.is_empty() {
+            let message = "an index lists this index; it was read all the same".to_owned();
+            self.loader
+                .problems
+                .add(Problem::new(Code::NestedSitemaps, &loaded.url, message));
+        }
+        for part in self.in_order(parts) {
+            if let Ok(url) = Url::parse(&part.url) {
+                self.add(&url, &loaded.url, depth + 1, queue);
+            }
+        }
+    }
+
+    /// The parts as they are listed; if there are too many to be read at once, those that changed last come first.
+    fn in_order(&self, mut parts: Vec<Part>) -> Vec<Part> {
+        if parts.len() > self.loader.documents_left() {
+            let time = |part: &Part| {
+                let lastmod = part.lastmod.as_deref();
+                lastmod
+                    .and_then(|text| Moment::parse(text).ok())
+                    .map(|moment| moment.start())
+            };
+            parts.sort_by_cached_key(|part| std::cmp::Reverse(time(part)));
+        }
+        parts
+    }
+
+    fn add(&mut self, url: &Url, listed_in: &Url, depth: usize, queue: &mut VecDeque<Due>) {
+        if !self.seen.insert(url.clone()) {
+            let message =
+                format!("{url} is listed more than once, or lists itself; it was read once");
+            return self
+                .loader
+                .problems
+                .add(Problem::new(Code::SitemapTwice, listed_in, message));
+        }
+        queue.push_back(Due {
+            url: url.clone(),
+            listed_in: listed_in.clone(),
+            depth,
+        });
+    }
+
+    fn miss(&mut self, due: &Due, error: &LoadError) {
+        self.is_complete = false;
+        self.sighted.miss(part_of(due.url.as_str()));
+        self.loader
+            .problems
+            .add(error.problem(&due.url, &due.listed_in));
+    }
+
+    /// Reads what changed since the list was made, where there is a document for each day. A day without one is a day
+    /// without changes.
+    async fn read_days(&mut self, now: DateTime<Utc>) {
+        let (Some(folder), Some(made_at)) = (self.days.take(), self.made_at) else {
+            return;
+        };
+        let (first, today) = (made_at.start().date_naive(), now.date_naive());
+        let days: Vec<_> = first.iter_days().take_while(|day| *day <= today).collect();
+        // Of what is further back nobody knows whether it is all.
+        self.is_complete &= days.len() <= MAX_DAYS;
+        for day in days.into_iter().rev().take(MAX_DAYS) {
+            let Ok(url) = folder.join(&format!("{day}.json")) else {
+                continue;
+            };
+            match self
+                .loader
+                .pages(&url, &self.known, !self.known.is_empty())
+                .await
+            {
+                Ok(list) => {
+                    let part = part_of(list.asked.as_str());
+                    match list.is_unchanged {
+                        true => self.sighted.take_unchanged(part),
+                        false => self.sighted.take(list.sheet, part, false),
+                    }
+                }
+                Err(LoadError::Fetch(error)) if is_not_there(&error) => {}
+                Err(error) => {
+                    self.is_complete = false;
+                    self.loader.problems.add(error.problem(&url, &folder));
+                }
+            }
+        }
+    }
+
+    /// A document may be there to give the pages their titles, and to say what the site is.
+    async fn give_titles(&mut self, top: &mut Top) {
+        let Some(url) = self.titles.clone() else {
+            return;
+        };
+        match self.loader.pages(&url, &Arc::default(), false).await {
+            Ok(index) => {
+                let titles: HashMap<PageKey, Extra> = index.sheet.titles().collect();
+                self.sighted.entitle(&titles);
+                top.format = index.format;
+                top.about = index.list.about.clone().or(top.about.clone());
+                self.compare(&index);
+            }
+            Err(error) => self.loader.problems.add(error.problem(&url, &top.url)),
+        }
+    }
+
+    /// The index should know every page, and be as new as the newest.
+    fn compare(&mut self, index: &LoadedList) {
+        let listed: HashSet<&str> = index.sheet.urls().collect();
+        let fresh = &self.sighted.fresh;
+        let missing = (0..fresh.len())
+            .filter(|&place| !listed.contains(fresh.url(place)))
+            .count();
+        if missing > 0 {
+            let message = format!("{missing} pages of the sitemap are not in the index");
+            let problem = Problem::new(Code::SpxiIncomplete, &index.url, message);
+            self.loader.problems.add(problem);
+        }
+        let newest = (0..fresh.len())
+            .filter_map(|place| fresh.stamp(place).moment())
+            .max();
+        let made_at = index
+            .list
+            .made_at
+            .as_deref()
+            .and_then(|text| Moment::parse(text).ok());
+        if let (Some(made_at), Some(newest)) = (made_at, newest)
+            && made_at.comes_before(&newest)
+        {
+            let message = format!("the index is dated {made_at}, and the newest page {newest}");
+            self.loader
+                .problems
+                .add(Problem::new(Code::SpxiStale, &index.url, message));
+        }
+    }
+
+    /// All pages, and whether nothing was left unread. Problems of the whole are told of `document`.
+    pub(super) fn finish(mut self, document: &Url) -> (PagesReading, bool) {
+        self.sighted.settle();
+        let reading = PagesReading {
+            sighted: self.sighted,
+            made_at: self.made_at,
+            document: document.clone(),
+        };
+        (reading, self.is_complete)
+    }
+}
+
+/// A document that is to be read.
+struct Due {
+    url: Url,
+    listed_in: Url,
+    depth: usize,
+}
+
+/// The address that the pages are known by: the host, or the part of it that was typed; for a list that was typed, its
+/// own. Keeps only the pages that belong there.
+fn identity(
+    sighted: &mut Sighted,
+    site: &SiteUrl,
+    found_by: FoundBy,
+    top: &Top,
+    remembered: Option<&CollectionMemory>,
+) -> Url {
+    let typed = site.url();
+    if let Some(collection) = remembered {
+        let id = collection.identity.clone();
+        // A list that was typed may well have an address that ends like a folder's.
+        let is_folder = id.path().ends_with('/') && id.path() != "/" && id != top.asked;
+        if let Some(folder) = Folder::of(&id).filter(|_| is_folder) {
+            sighted.keep_fresh(|url| folder.has(url));
+        }
+        return id;
+    }
+    if found_by == FoundBy::Typed {
+        return top.asked.clone();
+    }
+    // A list in a folder is about that folder.
+    let own = top.asked.join("./").ok();
+    let own = own.filter(|own| own.path() != "/" && typed.path().starts_with(own.path()));
+    let place = own.as_ref().unwrap_or(typed);
+    if let Some(folder) = Folder::of(place).filter(|_| !site.is_whole_host()) {
+        let fresh = &sighted.fresh;
+        let below = (0..fresh.len()).filter(|&place| folder.has(fresh.url(place)));
+        if below.take(ENOUGH_PAGES).count() == ENOUGH_PAGES {
+            sighted.keep_fresh(|url| folder.has(url));
+            let mut id = place.clone();
+            id.set_query(None);
+            id.set_path(&format!("{}/", place.path().trim_end_matches('/')));
+            return id;
+        }
+    }
+    site.at_root("/")
+}
+
+/// A folder of a host, with and without `www.` and over http and https.
+struct Folder {
+    tail: String,
+}
+
+impl Folder {
+    /// The folder that an address is, unless it has the name of a file.
+    fn of(url: &Url) -> Option<Folder> {
+        let path = url.path().trim_end_matches('/');
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let is_file = name.contains('.') && !url.path().ends_with('/');
+        let mut whole = url.clone();
+        whole.set_query(None);
+        whole.set_path(path);
+        let tail = bare(whole.as_str()).trim_end_matches('/').to_owned();
+        (!is_file).then_some(Folder { tail })
+    }
+
+    fn has(&self, url: &str) -> bool {
+        let rest = bare(url).strip_prefix(self.tail.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+fn bare(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.strip_prefix("www.").unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_what_is_in_it() {
+        let folder = Folder::of(&"https://fox.example/den".parse().unwrap()).unwrap();
+        for url in [
+            "https://www.fox.example/den",
+            "http://fox.example/den/",
+            "https://fox.example/den/a",
+        ] {
+            assert!(folder.has(url), "{url}");
+        }
+        for url in [
+            "https://fox.example/dens",
+            "https://fox.example/",
+            "https://owl.example/den/a",
+        ] {
+            assert!(!folder.has(url), "{url}");
+        }
+        assert!(Folder::of(&"https://fox.example/den.html".parse().unwrap()).is_none());
+    }
+}

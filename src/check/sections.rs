@@ -1,0 +1,164 @@
+//! Sections: parts of a site that offer their whole list, and what changed in it since.
+//!
+//! As long as the changes follow one another without a gap from where the last reading ended, they are all that is read.
+//! Otherwise, and once a week in any case, the whole list is read, and the changes that are newer than it: changes do
+//! not tell deletions.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use url::Url;
+
+use super::pages::{Walk, collection};
+use super::{CollectionReading, titles};
+use crate::load::Loader;
+use crate::memory::{CollectionMemory, KnownPages, SiteMemory};
+use crate::moment::Moment;
+use crate::read::list::{Offer, Section};
+use crate::site::SiteUrl;
+
+/// After this time the whole list is read again.
+const READ_WHOLE: TimeDelta = TimeDelta::days(7);
+/// A section that holds all others.
+const ALL: &str = "all";
+
+/// Reads the sections that `listed_in` offers, and says whether all of them could be read.
+pub(super) async fn walk(
+    loader: &mut Loader<'_>,
+    site: &SiteUrl,
+    listed_in: &Url,
+    mut sections: Vec<Section>,
+    memory: Option<&SiteMemory>,
+    now: DateTime<Utc>,
+) -> (Vec<CollectionReading>, bool) {
+    sections.retain(|section| !section.snapshots.is_empty());
+    // Every page of it is in another section as well, and nobody wants to hear of it twice.
+    if sections.len() > 1 {
+        sections.retain(|section| section.name != ALL);
+    }
+    let mut collections = Vec::new();
+    let mut is_complete = true;
+    for section in sections {
+        let mut id = site.at_root("/");
+        id.set_fragment(Some(&section.name));
+        let known = memory.map(|memory| &memory.collections);
+        let known = known
+            .into_iter()
+            .flatten()
+            .find(|known| known.identity == id);
+        let plan = Plan::make(&section, known, now);
+        let mut pages = Walk::new(loader, pages_of(known));
+        for url in &plan.urls {
+            pages.read_list(url, listed_in).await;
+        }
+        let (mut reading, was_read) = pages.finish(listed_in);
+        if reading.sighted.is_empty() && !was_read && known.is_none() {
+            // Nothing at all was to be had of it, so nothing begins.
+            is_complete = false;
+            continue;
+        }
+        // Whether everything could be read is one thing, whether it was everything another.
+        is_complete &= was_read;
+        reading.made_at = reading.made_at.max(plan.reaches);
+        let home = titles::fallback(&site.at_root("/"));
+        collections.push(CollectionReading {
+            title: format!("{} ({home})", section.name),
+            ..collection(id, known, reading, was_read && plan.is_whole)
+        });
+    }
+    (collections, is_complete)
+}
+
+fn pages_of(memory: Option<&CollectionMemory>) -> Arc<KnownPages> {
+    let pages = memory.and_then(|memory| memory.pages.as_ref());
+    pages.map(|pages| pages.known.clone()).unwrap_or_default()
+}
+
+/// What of a section is read.
+struct Plan {
+    urls: Vec<Url>,
+    /// Whether that is the whole section as it is now.
+    is_whole: bool,
+    /// Up to when the section is known then.
+    reaches: Option<Moment>,
+}
+
+impl Plan {
+    fn make(section: &Section, memory: Option<&CollectionMemory>, now: DateTime<Utc>) -> Plan {
+        let snapshots = Offered::of(&section.snapshots, now);
+        let deltas = Offered::of(&section.deltas, now);
+        let state = memory.and_then(|memory| memory.pages.as_ref());
+        let last = state.and_then(|pages| pages.state.made_at);
+        let read_at = memory.and_then(|memory| memory.covered_until);
+        let is_fresh = read_at.is_some_and(|read_at| read_at + READ_WHOLE > now);
+        let newest = snapshots.last();
+        if let (Some(last), true) = (last, is_fresh) {
+            let (chain, end) = follow(&deltas, last);
+            let is_behind = newest.is_some_and(|snapshot| end.comes_before(&snapshot.generated));
+            if !is_behind {
+                return Plan {
+                    urls: chain,
+                    is_whole: false,
+                    reaches: Some(end),
+                };
+            }
+        }
+        let Some(snapshot) = newest else {
+            return Plan {
+                urls: Vec::new(),
+                is_whole: false,
+                reaches: last,
+            };
+        };
+        let (chain, end) = follow(&deltas, snapshot.generated);
+        let is_whole = last.is_none_or(|last| !end.comes_before(&last));
+        Plan {
+            urls: std::iter::once(snapshot.url.clone()).chain(chain).collect(),
+            is_whole,
+            reaches: Some(end),
+        }
+    }
+}
+
+/// The changes that follow one another from a time on, and the time at which they end.
+fn follow(deltas: &[Offered], from: Moment) -> (Vec<Url>, Moment) {
+    let mut end = from;
+    let mut urls = Vec::new();
+    for delta in deltas {
+        let follows = delta.since.is_some_and(|since| !end.comes_before(&since));
+        if follows && end.start() < delta.generated.start() {
+            urls.push(delta.url.clone());
+            end = delta.generated;
+        }
+    }
+    (urls, end)
+}
+
+/// A document that can be had.
+struct Offered {
+    url: Url,
+    generated: Moment,
+    since: Option<Moment>,
+}
+
+impl Offered {
+    /// Those that have not expired, oldest first.
+    fn of(offers: &[Offer], now: DateTime<Utc>) -> Vec<Offered> {
+        let moment = |text: &String| Moment::parse(text).ok();
+        let mut all: Vec<Offered> = (offers.iter())
+            .filter(|offer| {
+                let expires = offer.expires.as_ref().and_then(moment);
+                expires.is_none_or(|expires| expires.latest() > now)
+            })
+            .filter_map(|offer| {
+                Some(Offered {
+                    url: Url::parse(&offer.url).ok()?,
+                    generated: moment(&offer.generated)?,
+                    since: offer.since.as_ref().and_then(moment),
+                })
+            })
+            .collect();
+        all.sort_by_key(|offered| offered.generated.start());
+        all
+    }
+}

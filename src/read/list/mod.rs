@@ -1,0 +1,184 @@
+//! A list of pages: what every format comes down to that tells how a site is, and not what happened to it.
+//!
+//! A format is one file below [`crate::read`] with a [`ListReader`], and one line in [`READERS`]. Whoever follows a site
+//! sees pages, other documents that belong to the same list, and what the site says about itself; never the format.
+//!
+//! Pages are handed on one by one while the bytes arrive. Whoever gets them throws them away if the document turns out
+//! to be broken.
+
+mod beginning;
+mod host;
+mod lastmod;
+
+use std::io::{BufRead, Cursor, Read};
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+pub use self::beginning::{Beginning, Xml};
+pub use self::host::Hosts;
+pub use self::lastmod::{Lastmod, read_lastmod};
+pub use crate::change::Page;
+use crate::problem::{Code, Problem, Problems};
+use crate::read::{arc, resourcesync, scp, sitemap, spxi};
+use crate::site::{About, Format};
+
+/// The formats that list pages, each with how it is told from the others. The first that recognises a document has it.
+///
+/// Where nobody says what a host has, it is looked for from the last one to the first.
+pub const READERS: &[ListReader] = &[
+    resourcesync::list::READER,
+    scp::READER,
+    spxi::READER,
+    arc::READER,
+    sitemap::READER,
+];
+
+/// The limit of the Sitemaps protocol, and ours for every format that is not made for more.
+pub const MAX_PAGES: usize = 50_000;
+
+/// How much of a document is looked at to tell what it is.
+const BEGINNING_BYTES: u64 = 8 * 1024;
+
+/// One format.
+pub struct ListReader {
+    /// Which one.
+    pub format: Format,
+    /// Where a host keeps such a document if nobody says so.
+    pub places: &'static [&'static str],
+    /// Whether a document that begins so is one.
+    pub recognises: fn(&Beginning) -> bool,
+    /// Reads one from its first byte to its last.
+    pub read: fn(&mut dyn BufRead, &Hosts, &mut Sink<'_>) -> Result<List, Problem>,
+}
+
+/// A document besides its pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct List {
+    /// What kind of document it is, for people: "sitemap index".
+    pub kind: String,
+    /// What it says about the site.
+    #[serde(skip_serializing_if = "About::is_empty")]
+    pub about: About,
+    /// How many pages were handed on.
+    pub pages: usize,
+    /// When the list was made, as [`crate::moment::Moment`] writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<String>,
+    /// Whether it holds only what is new: then a page that is not in it need not be gone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_window: bool,
+    /// Whether it holds only what changed since some time: the rest is as it was.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_delta: bool,
+    /// That time, as [`crate::moment::Moment`] writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// A folder with a document for each day, of the pages that changed on it: `2026-01-31.json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days: Option<String>,
+    /// Documents that together with this one are the whole list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// A document that gives the pages their titles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub titles: Option<String>,
+    /// Parts of the site that have lists of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<Section>,
+    /// The least time between two requests that the site asks for, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pace_ms: Option<u64>,
+}
+
+/// A document that is part of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Its address, as [`Url`] writes it.
+    pub url: String,
+    /// When it was last modified, as its list says and [`Moment`] writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lastmod: Option<String>,
+}
+
+/// A part of a site that has a list of its own, with the changes to that list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// The whole list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<Offer>,
+    /// What changed since some time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deltas: Vec<Offer>,
+}
+
+/// A document of a section, as it is offered. Times as [`crate::moment::Moment`] writes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// Its address, as [`Url`] writes it.
+    pub url: String,
+    /// When it was made.
+    pub generated: String,
+    /// Until when it can be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// All changes since then are in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// Where pages and problems go while a document is read.
+pub struct Sink<'a> {
+    /// Where the document came from, after redirects.
+    pub url: &'a Url,
+    /// What is found wrong with it.
+    pub problems: &'a mut Problems,
+    /// Gets every page.
+    pub each: &'a mut dyn FnMut(&Page),
+}
+
+impl Sink<'_> {
+    /// Reports something at a line, or counts it if it is known.
+    pub fn note(&mut self, code: Code, line: u32, message: impl FnOnce() -> String) {
+        // The message of the first one stays, so that the others need not be written.
+        if !self.problems.count_again(code, self.url.as_str()) {
+            self.problems
+                .add(Problem::new(code, self.url, message()).at(line.max(1)));
+        }
+    }
+}
+
+/// Looks at the beginning of a document, and gives it back together with the rest.
+pub fn begin<'a>(reader: &'a mut dyn BufRead) -> (Beginning, impl BufRead + use<'a>) {
+    let mut head = Vec::new();
+    // A failed transfer is reported by the body itself.
+    let _ = Read::take(&mut *reader, BEGINNING_BYTES).read_to_end(&mut head);
+    (Beginning::of(&head), Cursor::new(head).chain(reader))
+}
+
+/// The reader for a document that begins so, if there is one.
+pub fn reader_for(beginning: &Beginning) -> Option<&'static ListReader> {
+    READERS.iter().find(|reader| (reader.recognises)(beginning))
+}
+
+/// Reads a document in whichever format it is.
+pub fn read(
+    source: &mut dyn BufRead,
+    hosts: &Hosts,
+    sink: &mut Sink<'_>,
+) -> Result<(Format, List), Problem> {
+    let (beginning, mut whole) = begin(source);
+    match reader_for(&beginning) {
+        Some(reader) => Ok((reader.format, (reader.read)(&mut whole, hosts, sink)?)),
+        None => Err(refusal(&beginning, sink.url)),
+    }
+}
+
+/// Why a document that begins so is of no use.
+pub fn refusal(beginning: &Beginning, url: &Url) -> Problem {
+    let message = format!("this is {}, not a list of pages", beginning.words());
+    Problem::new(Code::NotAList, url, message).at(1)
+}

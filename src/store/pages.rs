@@ -1,0 +1,177 @@
+//! The pages of collections that list them, as they were last read.
+//!
+//! Read as a whole before a check, in the order of their keys; written one by one where something is new. An address is
+//! only read when the page is not in the list any more.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{Store, StoreError};
+use crate::memory::{KnownPage, KnownPages, PageKey, PageState, PageWrites, Stamp};
+use crate::site::CollectionId;
+
+/// Stands before an address without the head of its collection. No address begins with it.
+const HEAD: char = ' ';
+
+impl Store {
+    /// The addresses of some pages of a collection.
+    pub async fn page_urls(
+        &self,
+        collection: CollectionId,
+        keys: Vec<PageKey>,
+    ) -> Result<HashMap<PageKey, String>, StoreError> {
+        self.read(move |db| {
+            let head = head(db, collection)?;
+            let mut urls = HashMap::with_capacity(keys.len());
+            for &key in &keys {
+                if let Some(url) = url_of(db, collection, key, &head)? {
+                    urls.insert(key, url);
+                }
+            }
+            Ok(urls)
+        })
+        .await
+    }
+}
+
+fn head(db: &Connection, collection: CollectionId) -> Result<String, StoreError> {
+    let mut statement = db.prepare_cached("SELECT head FROM collections WHERE id = ?1")?;
+    let head = statement
+        .query_row([collection.0], |row| row.get("head"))
+        .optional()?;
+    head.ok_or(StoreError::NotFound("collection"))
+}
+
+fn url_of(
+    db: &Connection,
+    collection: CollectionId,
+    key: PageKey,
+    head: &str,
+) -> Result<Option<String>, StoreError> {
+    let mut statement =
+        db.prepare_cached("SELECT url FROM pages WHERE collection = ?1 AND key = ?2")?;
+    let kept: Option<String> = statement
+        .query_row((collection.0, key.0), |row| row.get("url"))
+        .optional()?;
+    Ok(kept.map(|kept| match kept.strip_prefix(HEAD) {
+        Some(tail) => format!("{head}{tail}"),
+        None => kept,
+    }))
+}
+
+/// All pages of a collection.
+pub(super) fn known(db: &Connection, collection: CollectionId) -> Result<KnownPages, StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT key, stamp, twin, hash, part, state FROM pages WHERE collection = ?1 ORDER BY key",
+    )?;
+    let column = |name| statement.column_index(name);
+    let (key, stamp, twin) = (column("key")?, column("stamp")?, column("twin")?);
+    let (hash, part, state) = (column("hash")?, column("part")?, column("state")?);
+    let mut rows = statement.query([collection.0])?;
+    let mut known = KnownPages::default();
+    while let Some(row) = rows.next()? {
+        known.push(KnownPage {
+            key: PageKey(row.get(key)?),
+            stamp: row.get::<_, Option<i64>>(stamp)?.map_or(Stamp::NONE, Stamp),
+            twin: row.get(twin)?,
+            hash: row.get(hash)?,
+            part: row.get(part)?,
+            state: PageState::from_bits(row.get(state)?),
+        });
+    }
+    Ok(known)
+}
+
+/// Forgets all pages of a collection that tells its changes now.
+pub(super) fn clear(db: &Connection, collection: CollectionId) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM pages WHERE collection = ?1")?
+        .execute([collection.0])?;
+    Ok(())
+}
+
+/// Writes what is new.
+pub(super) fn write(
+    db: &Connection,
+    collection: CollectionId,
+    head: &str,
+    writes: &PageWrites,
+) -> Result<(), StoreError> {
+    for key in &writes.forget {
+        if let Some(url) = url_of(db, collection, *key, head)? {
+            forget(db, collection, head, &url)?;
+        }
+    }
+    let mut delete = db.prepare_cached("DELETE FROM pages WHERE collection = ?1 AND key = ?2")?;
+    for key in writes.remove.iter().chain(&writes.forget) {
+        delete.execute((collection.0, key.0))?;
+    }
+    let mut update = db.prepare_cached(
+        "UPDATE pages SET stamp = ?3, hash = ?4, part = ?5, state = ?6 WHERE collection = ?1 AND key = ?2",
+    )?;
+    for page in &writes.update {
+        let (stamp, state) = (stamp(page.stamp), page.state.to_bits());
+        update.execute(params![
+            collection.0,
+            page.key.0,
+            stamp,
+            page.hash,
+            page.part,
+            state
+        ])?;
+    }
+    let mut insert = db.prepare_cached(
+        "INSERT OR REPLACE INTO pages (collection, key, stamp, twin, hash, part, state, url)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    // In the order of the table, so that a million pages are written from one end to the other.
+    let mut places: Vec<(PageKey, usize)> = (0..writes.insert.len())
+        .map(|place| (PageKey::of(writes.insert.url(place)), place))
+        .collect();
+    places.sort_unstable();
+    let mut kept = String::new();
+    for (_, place) in places {
+        let page = writes.insert.known(place);
+        let url = writes.insert.url(place);
+        kept.clear();
+        match url.strip_prefix(head).filter(|_| !head.is_empty()) {
+            Some(tail) => {
+                kept.push(HEAD);
+                kept.push_str(tail);
+            }
+            None => kept.push_str(url),
+        }
+        insert.execute(params![
+            collection.0,
+            page.key.0,
+            stamp(page.stamp),
+            page.twin,
+            page.hash,
+            page.part,
+            page.state.to_bits(),
+            kept,
+        ])?;
+    }
+    Ok(())
+}
+
+fn stamp(stamp: Stamp) -> Option<i64> {
+    (stamp != Stamp::NONE).then_some(stamp.0)
+}
+
+/// Forgets what was said about a page; that it changed, and when, stays in the feed as it was.
+fn forget(
+    db: &Connection,
+    collection: CollectionId,
+    head: &str,
+    url: &str,
+) -> Result<(), StoreError> {
+    let tail = url.strip_prefix(head).filter(|_| !head.is_empty());
+    // Bit 2 of the shape says whether the head applies.
+    db.prepare_cached(
+        "UPDATE changes SET title = NULL, details = NULL
+         WHERE collection = ?1 AND url = ?2 AND (shape & 4 != 0) = ?3",
+    )?
+    .execute((collection.0, tail.unwrap_or(url), tail.is_some()))?;
+    Ok(())
+}

@@ -1,0 +1,627 @@
+//! Decides what two lists of pages tell about what happened in between. Pure, like the rest of tracking.
+//!
+//! A list says how things are, and not always truly: dates that are the time of the last build, files that fail to load,
+//! addresses that are spelled in another way from one day to the next. So a page is called deleted only when two complete
+//! readings in a row are without it, dates are believed only where they tell pages apart, two spellings of an address
+//! are one page, and a reading that would announce a large part of a site says so in one sentence instead.
+//!
+//! [`plan`] decides; the addresses of pages that are not in the new list come from the store, and [`Plan::finish`] puts
+//! them in.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use url::Url;
+
+use crate::change::{Change, ChangeKind, Details};
+use crate::memory::{Extra, KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
+use crate::moment::{Moment, Precision};
+use crate::problem::{Code, Problem};
+
+/// A new feed starts with so many of the pages that changed last, and an entry for a large part of a site shows so many.
+pub const SHOWN_PAGES: usize = 20;
+/// Fewer dates than this prove nothing.
+const ENOUGH_DATES: usize = 5;
+/// A build is over in this time.
+const BUILD: TimeDelta = TimeDelta::hours(1);
+/// More documents than this are not remembered as never read: an index of so many is hardly meant to be read.
+const MAX_UNREAD: usize = 10_000;
+/// Clocks differ, and days begin elsewhere earlier: only what lies further ahead is a mistake.
+const AHEAD: TimeDelta = TimeDelta::days(1);
+
+/// What a reading of a list came to.
+#[derive(Debug)]
+pub struct ListFinding {
+    /// The pages.
+    pub sighted: Sighted,
+    /// Whether every document of the list was read, or has not changed.
+    pub is_complete: bool,
+    /// When the list was made, if it says so.
+    pub made_at: Option<Moment>,
+    /// The address that problems are told of.
+    pub document: Url,
+}
+
+/// What a reading means for one collection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrackedPages {
+    /// What is announced.
+    pub entry: Option<NewEntry>,
+    /// The newest change so far that does not lie in the future.
+    pub last_processed: Option<Moment>,
+    /// What is remembered of the list from now on.
+    pub state: ListState,
+    /// What is remembered of its pages from now on.
+    pub writes: PageWrites,
+    /// What its author should know.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing that happened.
+struct Event {
+    kind: ChangeKind,
+    at: Moment,
+    is_inferred: bool,
+    page: Which,
+}
+
+/// The page that something happened to.
+#[derive(Clone, Copy)]
+enum Which {
+    Known(usize),
+    Fresh(usize),
+}
+
+/// What was decided, before the addresses of known pages are there.
+pub struct Plan {
+    sighted: Sighted,
+    events: Vec<Event>,
+    note: Option<String>,
+    is_first: bool,
+    now: DateTime<Utc>,
+    state: ListState,
+    writes: Writes,
+    problems: Vec<Problem>,
+}
+
+#[derive(Default)]
+struct Writes {
+    remove: Vec<PageKey>,
+    forget: Vec<PageKey>,
+    update: Vec<KnownPage>,
+}
+
+/// Decides what is new. `state` is none for a collection whose pages were never read; `now` is when they were.
+pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>) -> Plan {
+    let ListFinding {
+        sighted,
+        is_complete,
+        made_at,
+        document,
+    } = finding;
+    let mut planning = Planning {
+        before: state.cloned().unwrap_or_default(),
+        state: ListState {
+            made_at: made_at.or(state.and_then(|state| state.made_at)),
+            ..ListState::default()
+        },
+        sighted,
+        now,
+        made_at,
+        document,
+        events: Vec::new(),
+        problems: Vec::new(),
+        writes: Writes::default(),
+    };
+    planning.state.unread = planning.unread(state.is_none());
+    let note = match state {
+        None => planning.first(),
+        Some(_) => planning.next(is_complete),
+    };
+    Plan {
+        is_first: state.is_none(),
+        sighted: planning.sighted,
+        events: planning.events,
+        note,
+        now,
+        state: planning.state,
+        writes: planning.writes,
+        problems: planning.problems,
+    }
+}
+
+struct Planning {
+    before: ListState,
+    state: ListState,
+    sighted: Sighted,
+    now: DateTime<Utc>,
+    made_at: Option<Moment>,
+    document: Url,
+    events: Vec<Event>,
+    problems: Vec<Problem>,
+    writes: Writes,
+}
+
+impl Planning {
+    /// Documents whose pages were never seen. When they are, those pages are not new.
+    fn unread(&self, is_first: bool) -> Vec<u32> {
+        let missing: HashSet<u32> = self.sighted.unread.iter().copied().collect();
+        let parts = match is_first {
+            true => &self.sighted.unread,
+            false => &self.before.unread,
+        };
+        let still = parts.iter().filter(|part| missing.contains(part));
+        still.copied().take(MAX_UNREAD).collect()
+    }
+
+    /// The first reading creates no changes, but a feed should not start empty.
+    fn first(&mut self) -> Option<String> {
+        let fresh = &self.sighted.fresh;
+        let mut newest: Vec<usize> = (0..fresh.len())
+            .filter(|&place| fresh.stamp(place) != Stamp::NONE)
+            .collect();
+        let count = newest.len();
+        if count > SHOWN_PAGES {
+            newest.select_nth_unstable_by_key(count - SHOWN_PAGES, |&place| fresh.stamp(place));
+            newest.drain(..count - SHOWN_PAGES);
+        }
+        for &place in &newest {
+            let at = self.time(fresh.stamp(place));
+            self.events.push(Event {
+                kind: ChangeKind::Updated,
+                at,
+                is_inferred: false,
+                page: Which::Fresh(place),
+            });
+        }
+        // Without a date nobody knows which pages are new; the first of the list are an example of what it has.
+        if newest.is_empty() {
+            for place in 0..fresh.len().min(SHOWN_PAGES) {
+                self.events.push(Event {
+                    kind: ChangeKind::Created,
+                    at: Moment::from_utc(self.now),
+                    is_inferred: true,
+                    page: Which::Fresh(place),
+                });
+            }
+        }
+        let is_stamped = self.are_all_dates_equal();
+        self.tell_stamped(is_stamped);
+        self.state.is_stamped = is_stamped;
+        let pages = pages(self.sighted.fresh.len());
+        (!self.events.is_empty()).then(|| match (newest.is_empty(), is_stamped) {
+            (true, _) => format!("The site lists {pages}, without dates. These are some of them."),
+            (false, true) => format!("The site lists {pages}, all with the same date."),
+            (false, false) => {
+                format!("The site lists {pages}. These changed last, by the dates in the list.")
+            }
+        })
+    }
+
+    /// Any other reading. Says what is to be said if it is too much to be listed.
+    fn next(&mut self, may_delete: bool) -> Option<String> {
+        let renamed = self.find_moves();
+        let updates = self.find_updates();
+        let is_emptied = self.sighted.is_empty() && !self.sighted.known.is_empty();
+        if is_emptied && may_delete {
+            let message =
+                "the list has no pages any more; the pages that it had are kept".to_owned();
+            self.problems
+                .push(Problem::new(Code::EmptyList, &self.document, message));
+        }
+        self.find_absent(&renamed, may_delete && !is_emptied);
+        self.find_created(&renamed);
+        // Two builds in a row that touch a large part of the site, though not all of it, are builds and not edits.
+        let usual = self.usual();
+        let is_mass_of_updates = updates > usual;
+        if is_mass_of_updates && self.before.masses > 0 {
+            self.drop_updates();
+        }
+        self.state.masses = match is_mass_of_updates {
+            true => self.before.masses.saturating_add(1),
+            // A reading without updates says nothing about the last ones.
+            false if updates == 0 => self.before.masses,
+            false => 0,
+        };
+        self.tell_stamped(self.state.is_stamped);
+        let count = self.events.len();
+        if count <= usual {
+            return None;
+        }
+        let note = self.summary(count);
+        let message = format!(
+            "{count} changes at once, of {} pages: they are announced together",
+            self.sighted.known.len()
+        );
+        self.problems
+            .push(Problem::new(Code::MassChange, &self.document, message));
+        Some(note)
+    }
+
+    /// How much of a site may change at once and still be listed page by page.
+    fn usual(&self) -> usize {
+        SHOWN_PAGES.max(self.sighted.known.len() * 3 / 10)
+    }
+
+    /// Unknown pages that are known pages in another spelling.
+    fn find_moves(&mut self) -> HashMap<usize, usize> {
+        let sighted = &self.sighted;
+        if sighted.fresh.is_empty() {
+            return HashMap::new();
+        }
+        // Of a page whose document could not be read nobody knows whether it is still there.
+        let unread: HashSet<u32> = sighted.unread.iter().copied().collect();
+        let mut absent: HashMap<u32, usize> = HashMap::new();
+        for (place, page) in sighted.known.iter().enumerate() {
+            let may_be_gone = !sighted.is_seen(place) && !sighted.private.contains(&place);
+            if may_be_gone && !unread.contains(&page.part) {
+                absent.insert(page.twin, place);
+            }
+        }
+        let mut renamed = HashMap::new();
+        if absent.is_empty() {
+            return renamed;
+        }
+        for place in 0..sighted.fresh.len() {
+            if let Some(old) = absent.remove(&sighted.fresh.known(place).twin) {
+                renamed.insert(place, old);
+            }
+        }
+        self.writes
+            .remove
+            .extend(renamed.values().map(|&old| sighted.known.get(old).key));
+        renamed
+    }
+
+    /// Known pages that the list says are another than before. Says how many dates moved.
+    fn find_updates(&mut self) -> usize {
+        let mut by_date = Vec::new();
+        let places: Vec<usize> = {
+            let mut places: Vec<usize> = self.sighted.other.keys().copied().collect();
+            places.sort_unstable();
+            places
+        };
+        for place in places {
+            let known = self.sighted.known.get(place);
+            let sight = &self.sighted.other[&place];
+            let is_other = match (known.hash, sight.hash) {
+                // A checksum decides alone, whatever the dates say.
+                (1.., 1..) => known.hash != sight.hash,
+                _ => is_later(known.stamp, sight.stamp),
+            };
+            if !is_other {
+                continue;
+            }
+            let is_stated = is_later(known.stamp, sight.stamp);
+            let by_checksum = known.hash != 0 && sight.hash != 0;
+            if !by_checksum {
+                by_date.push(place);
+            }
+            let at = self.time(if is_stated { sight.stamp } else { Stamp::NONE });
+            self.events.push(Event {
+                kind: ChangeKind::Updated,
+                at,
+                is_inferred: !is_stated,
+                page: Which::Known(place),
+            });
+        }
+        self.state.is_stamped = self.are_dates_stamps(&by_date);
+        if self.state.is_stamped {
+            self.drop_dated(&by_date);
+            return 0;
+        }
+        by_date.len()
+    }
+
+    /// Whether dates say when the site was built, and not when a page was changed.
+    fn are_dates_stamps(&self, moved: &[usize]) -> bool {
+        if self.are_all_dates_equal() {
+            return true;
+        }
+        if moved.is_empty() {
+            // Nothing new was learned about them.
+            return self.before.is_stamped && self.sighted.other.is_empty();
+        }
+        let dated = (self.sighted.known.iter().enumerate())
+            .filter(|(place, page)| self.sighted.is_seen(*place) && page.stamp != Stamp::NONE)
+            .count();
+        let most = dated - dated / 10;
+        if dated < ENOUGH_DATES || moved.len() < most {
+            return false;
+        }
+        let mut dates: Vec<Moment> = (moved.iter())
+            .filter_map(|place| self.sighted.other[place].stamp.moment())
+            .collect();
+        dates.sort_unstable_by_key(Moment::start);
+        // All of them within the time of one build; a bare date is one day.
+        dates.windows(most).any(|window| match window {
+            [first, .., last] => {
+                last.start() - first.start() <= BUILD
+                    || (first.precision() == Precision::Day && first.start() == last.start())
+            }
+            _ => true,
+        })
+    }
+
+    /// Whether the list gives all its pages one and the same date.
+    fn are_all_dates_equal(&self) -> bool {
+        let sighted = &self.sighted;
+        let known = (sighted.known.iter().enumerate())
+            .filter(|(place, _)| sighted.is_seen(*place))
+            .map(|(place, page)| {
+                let sight = sighted.other.get(&place);
+                sight.map_or(page.stamp, |sight| sight.stamp)
+            });
+        let fresh = (0..sighted.fresh.len()).map(|place| sighted.fresh.stamp(place));
+        let mut dates = known.chain(fresh).filter(|stamp| *stamp != Stamp::NONE);
+        let Some(first) = dates.next() else {
+            return false;
+        };
+        let mut count = 1;
+        for stamp in dates {
+            if stamp != first {
+                return false;
+            }
+            count += 1;
+        }
+        count >= ENOUGH_DATES
+    }
+
+    fn tell_stamped(&mut self, is_stamped: bool) {
+        if is_stamped {
+            let message = "the dates of the list are those of its last build, so they do not tell which pages were edited"
+                .to_owned();
+            self.problems
+                .push(Problem::new(Code::StampedLastmod, &self.document, message));
+        }
+    }
+
+    fn drop_dated(&mut self, by_date: &[usize]) {
+        let dropped: HashSet<usize> = by_date.iter().copied().collect();
+        self.events.retain(|event| match event.page {
+            Which::Known(place) => event.kind != ChangeKind::Updated || !dropped.contains(&place),
+            Which::Fresh(_) => true,
+        });
+    }
+
+    fn drop_updates(&mut self) {
+        self.events
+            .retain(|event| event.kind != ChangeKind::Updated);
+        self.state.is_stamped = true;
+    }
+
+    /// Known pages that were not seen, and those that were again.
+    fn find_absent(&mut self, renamed: &HashMap<usize, usize>, may_delete: bool) {
+        let moved: HashSet<usize> = renamed.values().copied().collect();
+        let deleted_at = self.time(Stamp::of(self.made_at));
+        for place in 0..self.sighted.known.len() {
+            let mut page = self.sighted.known.get(place);
+            if moved.contains(&place) {
+                continue;
+            }
+            if self.sighted.private.contains(&place) {
+                self.writes.forget.push(page.key);
+                continue;
+            }
+            let before = page;
+            // Should the document not change any more, it must not speak for a page that it has dropped.
+            if self.sighted.has_left(place) {
+                page.part = 0;
+            }
+            if self.sighted.is_seen(place) {
+                page.state.is_missing = false;
+                page.state.is_passing &= !self.sighted.has_settled(place);
+                if let Some(sight) = self.sighted.other.get(&place) {
+                    page.stamp = self.kept(page.stamp, sight.stamp);
+                    page.hash = sight.hash;
+                }
+                page.part = self.sighted.moved.get(&place).copied().unwrap_or(page.part);
+            } else if may_delete && page.state.is_missing {
+                self.writes.remove.push(page.key);
+                if !page.state.is_passing {
+                    self.events.push(Event {
+                        kind: ChangeKind::Deleted,
+                        at: deleted_at,
+                        is_inferred: true,
+                        page: Which::Known(place),
+                    });
+                }
+                continue;
+            } else if may_delete {
+                page.state.is_missing = true;
+            }
+            if page != before {
+                self.writes.update.push(page);
+            }
+        }
+    }
+
+    /// A date that goes back is a mistake now or was one before. It is remembered only where it corrects a date that
+    /// cannot have been true, or else a server that is a little behind would announce a page again and again.
+    fn kept(&self, before: Stamp, now: Stamp) -> Stamp {
+        let was_ahead = before
+            .moment()
+            .is_some_and(|moment| moment.start() > self.now + AHEAD);
+        match was_ahead {
+            true => now,
+            false => before.max(now),
+        }
+    }
+
+    fn find_created(&mut self, renamed: &HashMap<usize, usize>) {
+        let unread: HashSet<u32> = self.before.unread.iter().copied().collect();
+        for place in 0..self.sighted.fresh.len() {
+            let part = self.sighted.fresh.known(place).part;
+            if renamed.contains_key(&place) || unread.contains(&part) {
+                continue;
+            }
+            let published = self
+                .sighted
+                .fresh
+                .extra(place)
+                .and_then(|extra| extra.published);
+            let stamp = match published {
+                Some(published) => Stamp::of(Some(published)),
+                None => self.sighted.fresh.stamp(place),
+            };
+            // A page that was there before the last list was made is not new, whatever hid it.
+            let is_older = match (published, self.before.made_at) {
+                (Some(published), Some(made_at)) => !made_at.comes_before(&published),
+                _ => false,
+            };
+            let kind = match is_older {
+                true => ChangeKind::Updated,
+                false => ChangeKind::Created,
+            };
+            let stamp = match is_older {
+                true => self.sighted.fresh.stamp(place),
+                false => stamp,
+            };
+            self.events.push(Event {
+                kind,
+                at: self.time(stamp),
+                is_inferred: true,
+                page: Which::Fresh(place),
+            });
+        }
+    }
+
+    /// The time of a change: what the list says, if that can be, and else when it was found.
+    fn time(&self, stamp: Stamp) -> Moment {
+        let said = stamp.moment().or(self.made_at);
+        let said = said.filter(|moment| moment.start() <= self.now);
+        said.unwrap_or_else(|| Moment::from_utc(self.now))
+    }
+
+    /// Says in one sentence what is too much for a list, and leaves the newest of it.
+    fn summary(&mut self, count: usize) -> String {
+        let of_kind = |kind| {
+            self.events
+                .iter()
+                .filter(|event| event.kind == kind)
+                .count()
+        };
+        let kinds = [
+            (of_kind(ChangeKind::Created), "new"),
+            (of_kind(ChangeKind::Updated), "changed"),
+            (of_kind(ChangeKind::Deleted), "gone"),
+        ];
+        let words: Vec<String> = (kinds.iter())
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let known = pages(self.sighted.known.len());
+        self.events.sort_by_key(|event| event.at.start());
+        self.events.drain(..count - SHOWN_PAGES.min(count));
+        format!(
+            "Much of the site changed at once: of {known}, {}. The last {} are listed.",
+            words.join(", "),
+            self.events.len()
+        )
+    }
+}
+
+fn pages(count: usize) -> String {
+    match count {
+        1 => "one page".to_owned(),
+        count => format!("{count} pages"),
+    }
+}
+
+/// Whether a date is later than another. A day and a time of that day are not.
+fn is_later(before: Stamp, now: Stamp) -> bool {
+    match (before.moment(), now.moment()) {
+        (Some(before), Some(now)) => before.comes_before(&now),
+        _ => false,
+    }
+}
+
+impl Plan {
+    /// The pages whose addresses are needed.
+    pub fn wanted(&self) -> Vec<PageKey> {
+        let known = self.events.iter().filter_map(|event| match event.page {
+            Which::Known(place) => Some(self.sighted.known.get(place).key),
+            Which::Fresh(_) => None,
+        });
+        known.collect()
+    }
+
+    /// What to announce and to remember, with the addresses of the [`Plan::wanted`] pages.
+    pub fn finish(
+        self,
+        last_processed: Option<Moment>,
+        urls: &HashMap<PageKey, String>,
+    ) -> TrackedPages {
+        let mut changes: Vec<Change> = (self.events.iter())
+            .filter_map(|event| {
+                let (url, extra) = match event.page {
+                    Which::Fresh(place) => (
+                        self.sighted.fresh.url(place).to_owned(),
+                        self.sighted.fresh.extra(place),
+                    ),
+                    Which::Known(place) => (
+                        urls.get(&self.sighted.known.get(place).key)?.clone(),
+                        self.sighted
+                            .other
+                            .get(&place)
+                            .and_then(|sight| sight.extra.as_deref()),
+                    ),
+                };
+                Some(change(url, event, extra))
+            })
+            .collect();
+        changes.sort_by(|one, other| {
+            let key = |change: &Change| (change.datetime.start(), change.kind);
+            key(one)
+                .cmp(&key(other))
+                .then_with(|| one.url.cmp(&other.url))
+        });
+        let newest = changes.iter().map(|change| change.datetime);
+        let last_processed = newest
+            .filter(|moment| moment.start() <= self.now)
+            .chain(last_processed)
+            .max();
+        // A feed that starts with old pages says when they changed, and not that they were found.
+        let updated_at = match (self.is_first, changes.last()) {
+            (true, Some(last)) => last.datetime.start().min(self.now),
+            _ => self.now,
+        };
+        TrackedPages {
+            entry: (!changes.is_empty()).then_some(NewEntry {
+                updated_at,
+                changes,
+                note: self.note,
+            }),
+            last_processed,
+            state: self.state,
+            writes: PageWrites {
+                remove: self.writes.remove,
+                forget: self.writes.forget,
+                update: self.writes.update,
+                insert: self.sighted.fresh,
+            },
+            problems: self.problems,
+        }
+    }
+}
+
+fn change(url: String, event: &Event, extra: Option<&Extra>) -> Change {
+    let details = Details {
+        summary: extra.and_then(|extra| extra.summary.clone()),
+        author: extra.and_then(|extra| extra.author.clone()),
+        language: extra.and_then(|extra| extra.language.clone()),
+        tags: extra.map(|extra| extra.tags.clone()).unwrap_or_default(),
+        is_inferred: event.is_inferred,
+        ..Details::default()
+    };
+    Change {
+        url,
+        kind: event.kind,
+        datetime: event.at,
+        title: extra.and_then(|extra| extra.title.clone()),
+        details,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Lists of pages in every format: each document in `tests/data/lists` against its stored expectation.
+//!
+//! With SITEBELL_WRITE_EXPECTATIONS=1 they are written anew, as those of [`crate::sweep`].
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use sitebell::problem::Problems;
+use sitebell::read::list::{Hosts, List, Page, Sink, read};
+use url::Url;
+
+use crate::sweep::{expectation_of, files_in, is_expectation, problem_line, shortened, word};
+
+fn documents() -> Vec<PathBuf> {
+    let files = files_in("tests/data/lists").into_iter();
+    files.filter(|path| !is_expectation(path)).collect()
+}
+
+#[test]
+fn every_list_reads_as_it_is_expected_to() {
+    let write = std::env::var_os("SITEBELL_WRITE_EXPECTATIONS").is_some();
+    let mut wrong = Vec::new();
+    for path in documents() {
+        let rendered = render(&path);
+        assert!(
+            !rendered.contains(" line ? "),
+            "{}\n{rendered}",
+            path.display()
+        );
+        let expectation = expectation_of(&path);
+        if write {
+            fs::write(&expectation, &rendered).unwrap();
+        }
+        let expected = fs::read_to_string(&expectation).unwrap_or_default();
+        if rendered != expected {
+            wrong.push(format!(
+                "{}\n--- expected\n{expected}--- read\n{rendered}",
+                path.display()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_expectation_of_a_list_belongs_to_one() {
+    let expected: BTreeSet<_> = documents()
+        .iter()
+        .map(|path| expectation_of(path))
+        .collect();
+    let files = files_in("tests/data/lists").into_iter();
+    let found: BTreeSet<_> = files.filter(|path| is_expectation(path)).collect();
+    assert_eq!(found, expected);
+    assert_eq!(expected.len(), documents().len());
+}
+
+fn render(path: &PathBuf) -> String {
+    let bytes = fs::read(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let url: Url = format!("https://fox.example/shrine/{name}")
+        .parse()
+        .unwrap();
+    let (result, pages, problems) = read_list(&bytes, &url);
+    let mut text = String::new();
+    match result {
+        Err(refusal) => {
+            let _ = writeln!(text, "refused {}", problem_line(&refusal));
+        }
+        Ok((format, list)) => {
+            let _ = writeln!(text, "{} ({})", list.kind, format.as_str());
+            assert_eq!(list.pages, pages.len());
+            let whole = serde_json::to_value(&list).unwrap();
+            for (name, value) in whole.as_object().unwrap() {
+                if !matches!(name.as_str(), "kind" | "pages") {
+                    let _ = writeln!(text, "{name} {value}");
+                }
+            }
+        }
+    }
+    for page in &pages {
+        let _ = writeln!(text, "page {}", page_line(page));
+    }
+    for problem in problems.iter() {
+        let _ = writeln!(text, "{}", problem_line(problem));
+    }
+    text
+}
+
+type Result = std::result::Result<(sitebell::site::Format, List), sitebell::problem::Problem>;
+
+fn read_list(bytes: &[u8], url: &Url) -> (Result, Vec<Page>, Problems) {
+    let mut problems = Problems::default();
+    let mut pages = Vec::new();
+    let mut each = |page: &Page| pages.push(page.clone());
+    let mut sink = Sink {
+        url,
+        problems: &mut problems,
+        each: &mut each,
+    };
+    let hosts = Hosts::of([url]);
+    let result = read(&mut &*bytes, &hosts, &mut sink);
+    (result, pages, problems)
+}
+
+fn page_line(page: &Page) -> String {
+    let mut text = shortened(&page.url);
+    word(&mut text, "lastmod", page.lastmod);
+    word(&mut text, "published", page.published);
+    word(&mut text, "hash", page.hash.as_deref());
+    word(&mut text, "language", page.language.as_deref());
+    word(&mut text, "author", page.author.as_deref());
+    if page.is_private {
+        text += " private";
+    }
+    if !page.tags.is_empty() {
+        let _ = write!(text, " tags={}", page.tags.join("|"));
+    }
+    if let Some(title) = &page.title {
+        let _ = write!(text, "\n  title {title}");
+    }
+    if let Some(summary) = &page.summary {
+        let _ = write!(text, "\n  summary {}", shortened(summary));
+    }
+    text
+}
+
+fn any_sample() -> impl Strategy<Value = Vec<u8>> {
+    let samples: Vec<Vec<u8>> = (documents().iter())
+        .map(|path| fs::read(path).unwrap())
+        .collect();
+    prop::sample::select(samples)
+}
+
+proptest! {
+    /// Whatever happens to a document on its way, what comes out are whole addresses of the site itself, and clean text.
+    #[test]
+    fn a_mutilated_list_gives_nothing_but_pages_of_its_site(
+        sample in any_sample(),
+        cut in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        place in any::<prop::sample::Index>(),
+        is_cut in any::<bool>(),
+    ) {
+        let mut bytes = sample;
+        if !bytes.is_empty() {
+            let at = place.index(bytes.len());
+            bytes[at] = byte;
+            if is_cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+        }
+        let url: Url = "https://fox.example/shrine/list".parse().unwrap();
+        let (_, pages, _) = read_list(&bytes, &url);
+        for page in pages {
+            let parsed = Url::parse(&page.url).unwrap();
+            prop_assert_eq!(parsed.as_str(), page.url.as_str());
+            prop_assert!(matches!(parsed.host_str(), Some("fox.example" | "www.fox.example")));
+            prop_assert!(!page.url.contains('#'));
+            for text in page.title.iter().chain(&page.summary).chain(&page.author).chain(&page.tags) {
+                prop_assert!(!text.contains(|c: char| c.is_control()), "{}", text);
+            }
+        }
+    }
+
+    /// XML that ends too early is never a shorter list.
+    #[test]
+    fn a_sitemap_that_is_cut_off_is_refused(cut in any::<prop::sample::Index>()) {
+        let whole = include_bytes!("../data/lists/sitemap.xml");
+        let end = whole.iter().rposition(|byte| *byte == b'>').unwrap();
+        let url: Url = "https://fox.example/list".parse().unwrap();
+        prop_assert!(read_list(&whole[..cut.index(end)], &url).0.is_err());
+    }
+}
