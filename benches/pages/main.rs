@@ -51,7 +51,7 @@ async fn fill(folder: &Path) -> Result<(), Failure> {
     let entry = |n: usize| {
         let at = now - TimeDelta::days(30 * (ENTRIES - n) as i64);
         let page = |place: usize| Change {
-            url: format!("{SITE}gallery/a-page-about-x-{n:03}-{place:03}.html"),
+            url: format!("{SITE}art/{n}-{place}.html"),
             kind: [
                 ChangeKind::Created,
                 ChangeKind::Updated,

@@ -14,9 +14,10 @@ use crate::text::readable_address;
 /// Changes on one page, and of one entry where there are others beside it.
 const LINES: usize = 100;
 const LINES_OF_ENTRY: usize = 25;
-/// What all of them may weigh, and what one does besides its address and its name.
-const BYTES: usize = 30_000;
-const LINE_BYTES: usize = 300;
+/// What all of them may weigh; and what an entry and a change do besides their names and addresses.
+const BYTES: usize = 38_000;
+const ENTRY_BYTES: usize = 350;
+const LINE_BYTES: usize = 270;
 /// Changes that are read of an entry for the sake of its title; a larger one is told by its number alone.
 pub const READ_OF_ENTRY: u32 = 200;
 
@@ -80,14 +81,11 @@ impl Room {
     pub fn take(&mut self, pages: &[ChangedPage<'_>], most: usize) -> usize {
         let is_empty = self.lines == LINES;
         let mut taken = 0;
+        self.bytes = self.bytes.saturating_sub(ENTRY_BYTES);
         for page in pages.iter().rev().take(most.min(self.lines)) {
-            let bytes = page.last.url.len()
-                + page
-                    .last
-                    .title
-                    .as_ref()
-                    .map_or(page.last.url.len(), String::len)
-                + LINE_BYTES;
+            let url = escaped_bytes(&page.last.url);
+            let name = page.last.title.as_deref().map_or(url, escaped_bytes);
+            let bytes = url + name + LINE_BYTES;
             if bytes > self.bytes && !(is_empty && taken == 0) {
                 self.bytes = 0;
                 break;
@@ -98,6 +96,14 @@ impl Room {
         self.lines -= taken;
         taken
     }
+}
+
+fn escaped_bytes(text: &str) -> usize {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'&' | b'<' | b'>' | b'"' | b'\'' => 5,
+        _ => 1,
+    });
+    bytes.sum()
 }
 
 /// One entry, as far as there is room.
