@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -43,6 +44,8 @@ const ENCODED: &AsciiSet = &CONTROLS
 
 /// Files that hosts show instead of a page.
 const ERROR_PAGE: &str = "404.html";
+/// Another number whenever the same page gives other words than before.
+const WORDS_VERSION: u8 = 1;
 /// Bytes of the hash that are kept: enough that no two versions of a page share one.
 const HASH_BYTES: usize = 16;
 
@@ -50,14 +53,55 @@ const HASH_BYTES: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageHash(pub [u8; HASH_BYTES]);
 
+/// As hexadecimal digits.
+impl fmt::Display for PageHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl PageHash {
+    /// Reads what is written so.
+    pub fn parse(hex: &str) -> Option<PageHash> {
+        let mut hash = [0; HASH_BYTES];
+        if hex.len() != 2 * HASH_BYTES || !hex.is_ascii() {
+            return None;
+        }
+        for (position, byte) in hash.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * position..2 * position + 2], 16).ok()?;
+        }
+        Some(PageHash(hash))
+    }
+}
+
 /// A page that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundPage {
     /// Its place below the folder.
     pub path: PathBuf,
-    /// What it says.
-    pub hash: PageHash,
+    /// What it is.
+    pub prints: Prints,
 }
+
+/// By what a page is known again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prints {
+    /// Its bytes.
+    pub bytes: PageHash,
+    /// What it says, by the rules of its author.
+    pub words: PageHash,
+}
+
+impl Prints {
+    /// Whether a page is another than it was. The same bytes are the same page, whatever the rules are by now.
+    pub fn differ(&self, before: &Prints) -> bool {
+        self.bytes != before.bytes && self.words != before.words
+    }
+}
+
+/// What is known of pages by the very same rules, by their addresses below that of the site. Of a page with the same
+/// bytes nothing else has to be found out.
+pub type Known<'a> = &'a (dyn Fn(&str) -> Option<Prints> + Sync);
 
 /// What was found in a folder, by the address below that of the site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,6 +112,8 @@ pub struct Found {
     pub signposts: BTreeMap<String, String>,
     /// What was passed over and might surprise, as sentences.
     pub remarks: Vec<String>,
+    /// The rules by which the words of pages were told apart from the rest.
+    pub rules: String,
 }
 
 /// Which files are pages, and what of them counts.
@@ -81,6 +127,8 @@ pub struct PageRules {
     pub exact: bool,
     /// Whether the host serves `about.html` as `about`.
     pub clean_urls: bool,
+    /// The patterns for what is no news, as they were given.
+    unseen: Vec<String>,
 }
 
 impl PageRules {
@@ -107,10 +155,23 @@ impl PageRules {
                 rules.texts.push(text);
             } else {
                 files.push(pattern.as_str());
+                continue;
             }
+            rules.unseen.push(pattern.clone());
         }
         rules.ignored = globs(files.into_iter())?;
         Ok(rules)
+    }
+
+    /// By what is known again which words of a page count.
+    pub fn print(&self) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update([WORDS_VERSION, u8::from(self.exact)]);
+        for pattern in &self.unseen {
+            hasher.update(pattern);
+            hasher.update([0]);
+        }
+        short(hasher).to_string()
     }
 
     /// Whether a file below the folder is a page.
@@ -171,6 +232,7 @@ pub fn read(
     folder: &Path,
     site_chars: usize,
     rules: &PageRules,
+    known: Known<'_>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Found, PublishError> {
     let root = folder
@@ -187,9 +249,10 @@ pub fn read(
     let Walk { paths, remarks, .. } = walk;
     let mut found = Found {
         remarks,
+        rules: rules.print(),
         ..Found::default()
     };
-    let read = hash_all(folder, &paths, rules, progress)?;
+    let read = hash_all(folder, &paths, rules, known, progress)?;
     for (path, page) in paths.into_iter().zip(read) {
         let address = address_of(&path, rules.clean_urls);
         if site_chars + address.chars().count() > MAX_ADDRESS_CHARS {
@@ -201,7 +264,7 @@ pub fn read(
         }
         match page {
             Page::Signpost(target) => drop(found.signposts.insert(address, target)),
-            Page::Says(hash) => drop(found.pages.insert(address, FoundPage { path, hash })),
+            Page::Is(prints) => drop(found.pages.insert(address, FoundPage { path, prints })),
         }
     }
     Ok(found)
@@ -263,7 +326,7 @@ impl Walk<'_> {
 
 /// What became of a file.
 enum Page {
-    Says(PageHash),
+    Is(Prints),
     Signpost(String),
 }
 
@@ -272,6 +335,7 @@ fn hash_all(
     folder: &Path,
     paths: &[PathBuf],
     rules: &PageRules,
+    known: Known<'_>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Page>, PublishError> {
     /// Files that a thread takes at a time.
@@ -290,7 +354,7 @@ fn hash_all(
                 return Ok(());
             }
             let pages: Result<Vec<Page>, _> = (batch.iter())
-                .map(|path| reader.page(folder, path, rules))
+                .map(|path| reader.page(folder, path, rules, known))
                 .collect();
             let pages = pages?;
             if let Ok(mut results) = results.lock() {
@@ -329,20 +393,32 @@ impl Reader {
         folder: &Path,
         path: &Path,
         rules: &PageRules,
+        known: Known<'_>,
     ) -> Result<Page, PublishError> {
         let place = folder.join(path);
         let unreadable = "cannot be read; make it readable, or leave it out with --ignore";
         let mut file = File::open(&place).map_err(at(&place, unreadable))?;
         if !is_html(path) {
-            return self
-                .raw(file)
-                .map(Page::Says)
-                .map_err(at(&place, unreadable));
+            let bytes = self.raw(file).map_err(at(&place, unreadable))?;
+            return Ok(Page::Is(Prints {
+                bytes,
+                words: bytes,
+            }));
         }
         self.bytes.clear();
         file.read_to_end(&mut self.bytes)
             .map_err(at(&place, unreadable))?;
-        Ok(self.html(rules))
+        // The link that we may have added ourselves is no news.
+        let (before, after) = links::around_own_link(&self.bytes);
+        let mut hasher = Sha256::new();
+        hasher.update(before);
+        hasher.update(after);
+        let bytes = short(hasher);
+        let known = known(&address_of(path, rules.clean_urls));
+        Ok(match known.filter(|known| known.bytes == bytes) {
+            Some(known) => Page::Is(known),
+            None => self.html(bytes, rules),
+        })
     }
 
     /// A file of any size, piece by piece.
@@ -357,7 +433,7 @@ impl Reader {
         }
     }
 
-    fn html(&mut self, rules: &PageRules) -> Page {
+    fn html(&mut self, bytes: PageHash, rules: &PageRules) -> Page {
         // Every other encoding has its markup in ASCII.
         if self.bytes.starts_with(b"\xff\xfe") || self.bytes.starts_with(b"\xfe\xff") {
             self.bytes = charset::decode_html(&self.bytes, None)
@@ -368,22 +444,22 @@ impl Reader {
         if let Some(target) = self.found.leads_to.take() {
             return Page::Signpost(target);
         }
-        let mut hasher = Sha256::new();
-        if rules.exact || self.found.text.is_empty() {
-            // The link that we may have added ourselves is no news.
-            let (before, after) = links::around_own_link(&self.bytes);
-            hasher.update(before);
-            hasher.update(after);
-        } else if rules.texts.is_empty() {
-            hasher.update(&self.found.text);
-        } else {
-            let mut text = std::borrow::Cow::Borrowed(&self.found.text[..]);
-            for pattern in &rules.texts {
-                text = pattern.replace_all(&text, &b""[..]).into_owned().into();
-            }
-            hasher.update(text);
+        // Where there are no words at all, every byte counts.
+        let words = match rules.exact || self.found.text.is_empty() {
+            true => bytes,
+            false => self.words(rules),
+        };
+        Page::Is(Prints { bytes, words })
+    }
+
+    fn words(&self, rules: &PageRules) -> PageHash {
+        let mut text = std::borrow::Cow::Borrowed(&self.found.text[..]);
+        for pattern in &rules.texts {
+            text = pattern.replace_all(&text, &b""[..]).into_owned().into();
         }
-        Page::Says(short(hasher))
+        let mut hasher = Sha256::new();
+        hasher.update(text);
+        short(hasher)
     }
 }
 

@@ -77,7 +77,10 @@ pub fn prepare(
         None => (state::in_folder(folder)?, Vec::new()),
     };
     let site_chars = order.site.url.as_str().len();
-    let found = folder::read(folder, site_chars, &order.rules, progress)?;
+    let rules = order.rules.print();
+    let known = before.as_ref().filter(|state| state.rules == rules);
+    let known = |page: &str| known.and_then(|state| Some(state.pages.get(page)?.prints));
+    let found = folder::read(folder, site_chars, &order.rules, &known, progress)?;
     check(order, before.as_ref(), &found)?;
     let said = front_page(folder, &order.site.url);
     order.site.about = std::mem::take(&mut order.site.about).or(said);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use super::folder::{Found, PageHash};
+use super::folder::{Found, PageHash, Prints};
 use super::notes::Notes;
 use super::state::{Closed, Log, MANIFEST, MARK, OPEN_LIST, PublishedPage, State, in_log};
 use super::{ENTRY_POINT, OWN_FOLDER, Site};
@@ -79,6 +79,7 @@ pub fn plan(
         pages: pages(before, found, at),
         logs: before.map(|state| state.logs.clone()).unwrap_or_default(),
         changelog: before.and_then(|state| state.changelog.clone()),
+        rules: found.rules.clone(),
     };
     if !told.is_empty() {
         state.changelog = (notes.changelog().map(str::to_owned)).or(state.changelog);
@@ -145,7 +146,7 @@ fn compare(site: &Site, before: Option<&State>, found: &Found) -> Vec<Told> {
     for (page, now) in &found.pages {
         match old.get(page) {
             None => tell(page, ChangeKind::Created),
-            Some(then) if then.hash != now.hash => tell(page, ChangeKind::Updated),
+            Some(then) if now.prints.differ(&then.prints) => tell(page, ChangeKind::Updated),
             Some(_) => {}
         }
     }
@@ -180,7 +181,7 @@ fn moves(
     for told in told {
         match told.kind {
             ChangeKind::Created => {
-                let hash = found.pages[&told.page].hash;
+                let hash = found.pages[&told.page].prints.words;
                 by_hash.entry(hash).or_default().1.push(&told.page);
             }
             ChangeKind::Deleted => {
@@ -190,7 +191,7 @@ fn moves(
                         moves.insert(told.page.clone(), target);
                     }
                     _ => {
-                        let hash = old[&told.page].hash;
+                        let hash = old[&told.page].prints.words;
                         by_hash.entry(hash).or_default().0.push(&told.page);
                     }
                 }
@@ -216,15 +217,16 @@ fn target_of(site: &Site, page: &str, target: &str) -> Option<String> {
 }
 
 fn pages(before: Option<&State>, found: &Found, at: Moment) -> BTreeMap<String, PublishedPage> {
-    let page = |address: &String, hash| {
+    let page = |address: &String, prints: Prints| {
         let old = before.and_then(|state| state.pages.get(address));
-        match old.filter(|old| old.hash == hash) {
-            Some(old) => *old,
-            None => PublishedPage { hash, changed: at },
+        let same = old.filter(|old| !prints.differ(&old.prints));
+        PublishedPage {
+            prints,
+            changed: same.map_or(at, |old| old.changed),
         }
     };
     (found.pages.iter())
-        .map(|(address, now)| (address.clone(), page(address, now.hash)))
+        .map(|(address, now)| (address.clone(), page(address, now.prints)))
         .collect()
 }
 

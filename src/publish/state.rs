@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::folder::{PageHash, is_plain_folder};
+use super::folder::{PageHash, Prints, is_plain_folder};
 use super::{ENTRY_POINT, OWN_FOLDER, PublishError, at};
 use crate::moment::Moment;
 use crate::problem::Problems;
@@ -38,13 +38,15 @@ pub struct State {
     pub logs: BTreeMap<String, Log>,
     /// The part of the author's changelog that was told last, as a hash.
     pub changelog: Option<String>,
+    /// The rules by which the words of its pages were told apart from the rest.
+    pub rules: String,
 }
 
 /// A page as it was published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublishedPage {
-    /// What it said.
-    pub hash: PageHash,
+    /// What it was.
+    pub prints: Prints,
     /// When it was created or last changed, as far as the log goes back.
     pub changed: Moment,
 }
@@ -84,7 +86,9 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changelog: Option<String>,
     collections: BTreeMap<String, ManifestLog>,
-    /// A line for each: the hash and the datetime.
+    /// By which rules the words of pages were told apart from the rest.
+    rules: String,
+    /// A line for each: the hashes of its words and its bytes, and the datetime.
     pages: BTreeMap<String, String>,
 }
 
@@ -153,7 +157,7 @@ impl Manifest {
         let mut pages = BTreeMap::new();
         for (address, line) in self.pages {
             let page =
-                page_from(&line).ok_or_else(|| format!("“{line}” is no hash and datetime"))?;
+                page_from(&line).ok_or_else(|| format!("“{line}” is no line about a page"))?;
             pages.insert(address, page);
         }
         let mut logs = BTreeMap::new();
@@ -183,6 +187,7 @@ impl Manifest {
             pages,
             logs,
             changelog: self.changelog,
+            rules: self.rules,
         })
     }
 }
@@ -200,6 +205,7 @@ impl State {
             site: self.site.clone(),
             newest: self.newest,
             changelog: self.changelog.clone(),
+            rules: self.rules.clone(),
             collections: (self.logs.iter())
                 .map(|(folder, own)| (folder.clone(), log(own)))
                 .collect(),
@@ -243,23 +249,17 @@ fn read_open(list: &[u8], site: &Url) -> Result<Vec<Entry>, String> {
 }
 
 fn page_to(page: &PublishedPage) -> String {
-    let hash: String = (page.hash.0.iter())
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{hash} {}", page.changed)
+    let Prints { bytes, words } = page.prints;
+    format!("{words} {bytes} {}", page.changed)
 }
 
 fn page_from(line: &str) -> Option<PublishedPage> {
-    let (hex, datetime) = line.split_once(' ')?;
-    let mut hash = PageHash([0; 16]);
-    if hex.len() != 2 * hash.0.len() || !hex.is_ascii() {
-        return None;
-    }
-    for (position, byte) in hash.0.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&hex[2 * position..2 * position + 2], 16).ok()?;
-    }
-    let changed = Moment::parse(datetime).ok()?;
-    Some(PublishedPage { hash, changed })
+    let mut parts = line.split(' ');
+    let mut hash = || PageHash::parse(parts.next()?);
+    let (words, bytes) = (hash()?, hash()?);
+    let changed = Moment::parse(parts.next()?).ok()?;
+    let prints = Prints { bytes, words };
+    Some(PublishedPage { prints, changed })
 }
 
 /// What the folder itself says was published last; none if nothing was.

@@ -13,35 +13,84 @@ use memchr::{memchr, memmem};
 const IGNORE: &[u8] = b"sitebell:ignore";
 const IGNORE_END: &[u8] = b"/sitebell:ignore";
 
-/// Elements around the main part, on sites that do not say `<main>`.
-const AROUND: [&[u8]; 3] = [b"nav", b"footer", b"aside"];
-/// Elements whose content is text up to their own end tag, and not for readers.
-const SILENT: [&[u8]; 6] = [
-    b"script",
-    b"style",
-    b"template",
-    b"noscript",
-    b"noframes",
-    b"iframe",
-];
+/// Stands before what an element links to or shows.
+const SHOWN: u8 = 1;
+/// A page that leads on within so many seconds is a signpost and not a page.
+const MAX_REFRESH_SECS: u32 = 2;
+
+/// What an element is to this reading. Almost all are nothing in particular.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Any,
+    Title,
+    Meta,
+    Body,
+    Head,
+    /// Stands in the head and shows nothing.
+    Unseen,
+    Main,
+    /// Stands around the main part, on sites that do not say `<main>`.
+    Around,
+    /// Ways through the site, wherever they stand.
+    Nav,
+    Header,
+    /// A header in one of these is part of it.
+    Section,
+    /// Holds text up to its own end tag that is not for readers.
+    Silent,
+    Iframe,
+}
+
+impl Kind {
+    fn of(name: &[u8]) -> Kind {
+        const SHORTEST: usize = 3;
+        const LONGEST: usize = 8;
+        // Asked of every tag, and most names are shorter than any that matters.
+        if !(SHORTEST..=LONGEST).contains(&name.len()) {
+            return Kind::Any;
+        }
+        let mut lower = [0; LONGEST];
+        let lower = &mut lower[..name.len()];
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        match &*lower {
+            b"title" => Kind::Title,
+            b"meta" => Kind::Meta,
+            b"body" => Kind::Body,
+            b"head" => Kind::Head,
+            b"html" | b"link" | b"base" => Kind::Unseen,
+            b"main" => Kind::Main,
+            b"footer" | b"aside" => Kind::Around,
+            b"nav" => Kind::Nav,
+            b"header" => Kind::Header,
+            b"article" | b"section" => Kind::Section,
+            b"script" | b"style" | b"template" | b"noscript" | b"noframes" => Kind::Silent,
+            b"iframe" => Kind::Iframe,
+            _ => Kind::Any,
+        }
+    }
+
+    fn is_raw(self) -> bool {
+        matches!(self, Kind::Silent | Kind::Iframe)
+    }
+}
+
 /// Elements that have no end tag.
 const VOID: [&[u8]; 14] = [
     b"area", b"base", b"br", b"col", b"embed", b"frame", b"hr", b"img", b"input", b"link", b"meta",
     b"source", b"track", b"wbr",
 ];
-/// Attributes that readers see the effect of.
-const SEEN: [&[u8]; 8] = [
-    b"href",
-    b"src",
-    b"srcset",
-    b"alt",
-    b"poster",
-    b"data",
-    b"value",
-    b"datetime",
-];
-/// A page that leads on within so many seconds is a signpost and not a page.
-const MAX_REFRESH_SECS: u32 = 2;
+
+/// Whether readers see the effect of an attribute.
+fn is_seen(name: &[u8]) -> bool {
+    match name {
+        b"href" | b"src" | b"srcset" | b"alt" | b"poster" | b"data" | b"value" | b"datetime" => {
+            true
+        }
+        name if name.iter().any(u8::is_ascii_uppercase) => is_seen(&name.to_ascii_lowercase()),
+        _ => false,
+    }
+}
 
 /// An element that an author leaves out: `nav`, `.stamp` or `#visits`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,11 +159,14 @@ pub fn end_of_head(page: &[u8]) -> Option<usize> {
         place = end;
         match markup {
             Markup::End(name) if is(name, b"head") => return Some(at),
-            Markup::Start(tag) if tag.is(b"head") => begin = Some(end),
-            Markup::Start(tag) if tag.is(b"body") => break,
-            Markup::Start(tag) if is_one_of(tag.name, &SILENT) || tag.is(b"title") => {
-                place = end_of_raw(page, end, tag.name);
-            }
+            Markup::Start(tag) => match Kind::of(tag.name) {
+                Kind::Head => begin = Some(end),
+                Kind::Body => break,
+                kind if kind.is_raw() || kind == Kind::Title => {
+                    place = end_of_raw(page, end, tag.name);
+                }
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -219,54 +271,52 @@ impl<'a> Reading<'a> {
     }
 
     fn open(&mut self, tag: &Tag<'a>) -> bool {
-        if tag.is(b"title") && self.in_head && self.title_end == 0 {
-            let end = end_of_raw(self.page, self.place, b"title");
-            push_words(&mut self.found.text, &self.page[self.place..end]);
-            self.place = end;
-            self.title_end = self.found.text.len();
-            return true;
-        }
-        if tag.is(b"meta") {
-            self.meta(tag);
-            return true;
-        }
-        if is_one_of(tag.name, &SILENT) {
-            if tag.is(b"iframe") {
-                self.seen(tag);
+        let kind = Kind::of(tag.name);
+        match kind {
+            Kind::Title if self.in_head && self.title_end == 0 => {
+                let end = end_of_raw(self.page, self.place, tag.name);
+                push_words(&mut self.found.text, &self.page[self.place..end]);
+                self.place = end;
+                self.title_end = self.found.text.len();
+                return true;
             }
-            self.place = end_of_raw(self.page, self.place, tag.name);
-            return true;
+            Kind::Meta => {
+                self.meta(tag);
+                return true;
+            }
+            Kind::Silent | Kind::Iframe => {
+                if kind == Kind::Iframe {
+                    self.seen(tag);
+                }
+                self.place = end_of_raw(self.page, self.place, tag.name);
+                return true;
+            }
+            Kind::Head | Kind::Unseen => return true,
+            Kind::Body => self.in_head = false,
+            _ => {}
         }
-        if tag.is(b"body") {
-            self.in_head = false;
+        match &mut self.main {
+            Main::NotSeen if kind == Kind::Main || tag.attribute(b"role") == Some(b"main") => {
+                // What came before was not the main part after all.
+                self.found.text.truncate(self.title_end);
+                self.main = Main::Inside(tag.name.to_ascii_lowercase(), 1);
+            }
+            Main::Inside(name, depth) if tag.is(name) => *depth += 1,
+            _ => {}
         }
-        if matches!(self.main, Main::NotSeen)
-            && (tag.is(b"main") || tag.attribute(b"role") == Some(b"main"))
-        {
-            // What came before was not the main part after all.
-            self.found.text.truncate(self.title_end);
-            self.main = Main::Inside(tag.name.to_ascii_lowercase(), 1);
-        } else if let Main::Inside(name, depth) = &mut self.main
-            && tag.is(name)
-        {
-            *depth += 1;
-        }
-        if self.may_skip && self.is_left_out(tag) {
+        if self.may_skip && self.is_left_out(kind, tag) {
             return is_one_of(tag.name, &VOID) || self.skip_element(tag.name);
         }
-        if tag.is(b"article") || tag.is(b"section") {
-            self.sections += 1;
-        }
+        self.sections += usize::from(kind == Kind::Section);
         self.seen(tag);
         true
     }
 
     fn close(&mut self, name: &[u8]) {
-        if is(name, b"head") {
-            self.in_head = false;
-        }
-        if is(name, b"article") || is(name, b"section") {
-            self.sections = self.sections.saturating_sub(1);
+        match Kind::of(name) {
+            Kind::Head => self.in_head = false,
+            Kind::Section => self.sections = self.sections.saturating_sub(1),
+            _ => {}
         }
         if let Main::Inside(own, depth) = &mut self.main
             && is(name, own)
@@ -278,13 +328,13 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn is_left_out(&self, tag: &Tag<'_>) -> bool {
-        let is_around = match self.main {
-            Main::NotSeen => {
-                is_one_of(tag.name, &AROUND) || (tag.is(b"header") && self.sections == 0)
-            }
-            // Whatever is in the main part belongs there, but for ways through the site.
-            _ => tag.is(b"nav"),
+    fn is_left_out(&self, kind: Kind, tag: &Tag<'_>) -> bool {
+        let is_around = match kind {
+            Kind::Nav => true,
+            // Whatever else is in the main part belongs there.
+            Kind::Around => self.main == Main::NotSeen,
+            Kind::Header => self.main == Main::NotSeen && self.sections == 0,
+            _ => false,
         };
         is_around || (self.ignored.iter()).any(|selector| selector.matches(tag))
     }
@@ -304,7 +354,7 @@ impl<'a> Reading<'a> {
             self.place = end;
             match markup {
                 Markup::Start(tag) if tag.is(name) => depth += 1,
-                Markup::Start(tag) if is_one_of(tag.name, &SILENT) => {
+                Markup::Start(tag) if Kind::of(tag.name).is_raw() => {
                     self.place = end_of_raw(self.page, self.place, tag.name);
                 }
                 Markup::End(end) if is(end, name) => depth -= 1,
@@ -353,16 +403,14 @@ impl<'a> Reading<'a> {
 
     /// Takes in what the attributes of an element show.
     fn seen(&mut self, tag: &Tag<'_>) {
-        if is_one_of(tag.name, &[b"html", b"head", b"link", b"base"]) {
-            return;
-        }
         self.in_head = false;
-        if !self.counts() {
+        if tag.inside.is_empty() || !self.counts() {
             return;
         }
         for (name, value) in tag.attributes() {
-            if is_one_of(name, &SEEN) {
-                self.found.text.push(1);
+            if is_seen(name) {
+                push_break(&mut self.found.text);
+                self.found.text.push(SHOWN);
                 push_words(&mut self.found.text, value);
             }
         }
@@ -423,6 +471,9 @@ impl<'a> Tag<'a> {
     }
 
     fn attribute(&self, wanted: &[u8]) -> Option<&'a [u8]> {
+        if self.inside.len() <= wanted.len() {
+            return None;
+        }
         let mut attributes = self.attributes();
         attributes
             .find(|(name, _)| is(name, wanted))
@@ -462,6 +513,9 @@ impl<'a> Tag<'a> {
 
 /// The length of the inside of a tag: up to the `>` that is not in quotation marks.
 fn end_of_tag(inside: &[u8]) -> usize {
+    if inside.first() == Some(&b'>') {
+        return 0;
+    }
     let mut place = 0;
     while let Some(found) = memchr::memchr3(b'>', b'"', b'\'', &inside[place..]) {
         let at = place + found;
@@ -491,13 +545,31 @@ fn is_one_of(name: &[u8], names: &[&[u8]]) -> bool {
     names.iter().any(|other| is(name, other))
 }
 
-/// Adds words, set apart from those before by one space.
+/// Sets what comes next apart from the words before.
+fn push_break(text: &mut Vec<u8>) {
+    if !matches!(text.last(), None | Some(b' ' | &SHOWN)) {
+        text.push(b' ');
+    }
+}
+
+/// Adds words, set apart from those before and from each other by one space.
 fn push_words(text: &mut Vec<u8>, words: &[u8]) {
-    for word in words.split(u8::is_ascii_whitespace) {
-        if !word.is_empty() {
-            text.extend_from_slice(word);
+    let words = words.trim_ascii();
+    if words.is_empty() {
+        return;
+    }
+    push_break(text);
+    text.reserve(words.len());
+    let mut gap = false;
+    for &byte in words {
+        if byte.is_ascii_whitespace() {
+            gap = true;
+            continue;
+        }
+        if std::mem::take(&mut gap) {
             text.push(b' ');
         }
+        text.push(byte);
     }
 }
 

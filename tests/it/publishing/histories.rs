@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 use sitebell::problem::Problems;
-use sitebell::publish::folder::{Found, FoundPage, PageHash};
+use sitebell::publish::folder::{Found, FoundPage, PageHash, Prints};
 use sitebell::publish::notes::Notes;
 use sitebell::publish::plan::{Plan, plan};
 use sitebell::publish::state::{Manifest, State};
@@ -55,7 +55,10 @@ fn found(pages: &BTreeMap<u16, u8>) -> Found {
             address(*page),
             FoundPage {
                 path: PathBuf::new(),
-                hash,
+                prints: Prints {
+                    bytes: hash,
+                    words: hash,
+                },
             },
         )
     };

@@ -35,8 +35,9 @@ fn another_build_of_the_same_words_is_no_change() {
     assert_eq!(author.publish(), NOTHING);
     author.file("index.html", &page(2, "Foxes sleep"));
     assert_eq!(author.publish(), ["updated "]);
+    // Other rules make no other page.
     author.order.rules.exact = true;
-    author.publish();
+    assert_eq!(author.publish(), NOTHING);
     author.file("index.html", &page(3, "Foxes sleep"));
     assert_eq!(author.publish(), ["updated "]);
 }
@@ -70,6 +71,19 @@ fn an_author_names_what_is_no_page_and_what_is_no_news() {
     );
     author.file("art/fox.png", "two");
     assert_eq!(author.publish(), ["updated art/fox.png"]);
+}
+
+#[test]
+fn rules_that_change_are_no_news_and_hold_from_then_on() {
+    let mut author = Author::new();
+    author.page("index.html", "Hi <b class=stamp>1</b>");
+    author.publish();
+    author.order.rules = rules(&["element:.stamp"], &[]);
+    assert_eq!(author.publish(), NOTHING);
+    author.page("index.html", "Hi <b class=stamp>2</b>");
+    assert_eq!(author.publish(), NOTHING);
+    author.page("index.html", "Ho <b class=stamp>2</b>");
+    assert_eq!(author.publish(), ["updated "]);
 }
 
 #[test]
