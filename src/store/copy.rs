@@ -66,7 +66,10 @@ impl Store {
         let _lock = ServeLock::take(folder)?;
         let target = folder.join(FILE_NAME);
         let ready = folder.join(format!("{FILE_NAME}.restored"));
-        file::copy_into(&backup, &ready, |_| Ok(true))?;
+        file::copy_into(&backup, &ready, |copy| {
+            rename_instance(copy)?;
+            Ok(true)
+        })?;
         file::hand_over(&ready);
         let done = move_aside(&target, now).and_then(|aside| {
             let renamed = fs::rename(&ready, &target);
@@ -79,6 +82,14 @@ impl Store {
         file::sync_folder_of(&target);
         done
     }
+}
+
+/// What was found after the backup was made is lost, but feed readers have seen it. So that none of its ids is made once
+/// more, for something else, ids are made under another name from now on; those that there are stay as they are.
+fn rename_instance(copy: &Path) -> Result<(), StoreError> {
+    let db = Connection::open(copy)?;
+    db.execute("UPDATE instance SET name = lower(hex(randomblob(8)))", [])?;
+    db.close().map_err(|(_, error)| StoreError::from(error))
 }
 
 fn is_whole(db: &Connection) -> Result<bool, StoreError> {

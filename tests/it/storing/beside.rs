@@ -124,7 +124,7 @@ async fn a_backup_made_while_writing_can_be_restored() {
         (row.feed_id, row.collections),
         (before.0[0].feed_id.clone(), before.0[0].collections.clone())
     );
-    assert_eq!(store.instance().await, instance);
+    assert_ne!(store.instance().await, instance, "no id is made twice");
 
     // Into an empty place, and from the one that was put aside.
     let fresh = tempfile::tempdir().unwrap();
@@ -233,6 +233,25 @@ async fn whatever_was_saved_is_there_after_sudden_death() {
         .unwrap();
         store.close().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn what_a_restore_lost_keeps_its_ids_for_itself() {
+    let (folder, store, site) = store_with_site().await;
+    let found = |page: &'static str| {
+        let changes = vec![change(page, "2026-01-01")];
+        let entries = vec![entry(changes)];
+        record(vec![collection("https://s.example/", vec![], entries)])
+    };
+    save(&store, site, found("kept")).await;
+    let backup = folder.path().join("backup.sqlite3");
+    store.back_up(&backup).await.unwrap();
+    let lost = save(&store, site, found("lost")).await;
+    store.close().await.unwrap();
+    Store::restore(&backup, folder.path(), now()).unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let found = save(&store, site, found("another")).await;
+    assert_ne!(found.entries, lost.entries);
 }
 
 #[test]
