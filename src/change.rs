@@ -73,6 +73,8 @@ pub struct Details {
     pub encoding: Option<String>,
     /// Digests as the source wrote them, `algorithm:value`, separated by spaces.
     pub hash: Option<String>,
+    /// What the author says about the change, in words.
+    pub note: Option<String>,
     /// Where else to look: mirrors, other forms, earlier versions, metadata.
     pub links: Vec<Link>,
 }

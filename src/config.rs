@@ -24,6 +24,9 @@ use crate::store::Keep;
 /// The file that is read from the working directory where `--config` names no other.
 pub const DEFAULT_FILE: &str = "sitebell.toml";
 
+/// The part of the file that is not about settings, but about a site to be published.
+pub const PUBLISH_KEY: &str = "publish";
+
 /// One setting.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
@@ -430,6 +433,10 @@ fn read_file(file: Option<&Path>) -> Result<BTreeMap<String, (String, Vec<String
         .map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
     let mut values = BTreeMap::new();
     for (key, value) in table {
+        // What an author says to `sitebell publish` may stand in the same file.
+        if key == PUBLISH_KEY {
+            continue;
+        }
         if !SETTINGS.iter().any(|setting| setting.name == key) {
             return Err(ConfigError::Key { path: shown, key });
         }

@@ -374,7 +374,7 @@ fn is_absence(error: &LoadError) -> bool {
         }
         // Many sites answer every address with a page.
         LoadError::Broken(problem) => problem.code == Code::NotXml,
-        LoadError::Limit(_) => false,
+        LoadError::Limit(_) | LoadError::Memory => false,
     }
 }
 

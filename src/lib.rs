@@ -12,14 +12,14 @@
 //! is pure and knows the formats. [`check`] walks from that first document to every change, with what is remembered of
 //! the site ([`memory`]). [`track`] decides what of it is new. [`schedule`] does all this for every site that is due,
 //! and saves it in the [`store`], the only code that knows SQL. [`feed`] renders it, and [`web`] answers people
-//! and programs. [`cli`] is what the operator at a terminal sees of all this, with the settings of [`config`].
+//! and programs. The other way round, [`publish`] writes for a folder of pages what `read` reads. [`cli`] is what the operator at a terminal sees of all this, with the settings of [`config`].
 //!
 //! # The modules, in that order
 //!
 //! | module | what it is for |
 //! |---|---|
 //! | [`text`], [`moment`], [`change`], [`problem`], [`site`], [`account`], [`secret`], [`memory`] | the words of the product, as types |
-//! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata |
+//! | [`read`] | bytes to documents: XML, ResourceSync, HTML, metadata, lists of subscriptions |
 //! | [`fetch`] | one polite, guarded, bounded GET |
 //! | [`load`] | one document within the bounds of one check |
 //! | [`discover`] | from what was typed to the root document |
@@ -27,6 +27,7 @@
 //! | [`track`] | what is new |
 //! | [`store`] | what is kept, in SQLite |
 //! | [`schedule`] | what is due is checked and saved, in good time and not too much at once |
+//! | [`publish`] | the author's side: a folder of pages, as the documents that [`read`] reads |
 //! | [`feed`] | Atom |
 //! | [`web`] | the service over HTTP |
 //! | [`config`], [`cli`] | settings and commands |
@@ -45,6 +46,7 @@ pub mod load;
 pub mod memory;
 pub mod moment;
 pub mod problem;
+pub mod publish;
 pub mod read;
 pub mod schedule;
 pub mod secret;

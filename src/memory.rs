@@ -4,11 +4,15 @@
 //! them needs to know the others.
 
 use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
 use std::hash::Hasher;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use siphasher::sip128::{Hasher128, SipHasher24};
+use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::change::{Change, ChangeKind};
@@ -25,6 +29,10 @@ pub struct SiteMemory {
     pub url: SiteUrl,
     /// The root document, once it was found.
     pub root: Option<Url>,
+    /// Its format.
+    pub format: Option<Format>,
+    /// What the site is called.
+    pub title: Option<String>,
     /// What the site said about itself.
     pub about: About,
     /// How things stand.
@@ -37,6 +45,14 @@ pub struct SiteMemory {
     pub documents: HashMap<Url, DocumentMemory>,
     /// Its collections.
     pub collections: Vec<CollectionMemory>,
+}
+
+impl SiteMemory {
+    /// Why something of this could not be recalled when it was needed. Whatever was concluded then is worth nothing.
+    pub fn failure(&self) -> Option<RecallError> {
+        let failures = |collection: &CollectionMemory| collection.known.failure();
+        self.collections.iter().find_map(failures)
+    }
 }
 
 /// What is remembered of a document.
@@ -73,16 +89,22 @@ pub struct CollectionMemory {
     pub identity: Url,
     /// Its Capability List.
     pub capability_list: Option<Url>,
+    /// What it is called.
+    pub title: String,
     /// What it said about itself.
     pub about: About,
+    /// Where it is described.
+    pub described_by: Option<Url>,
+    /// Whether it is on the site that describes it.
+    pub is_own: bool,
     /// The newest change that was processed and does not lie in the future.
     pub last_processed: Option<Moment>,
-    /// Changes at or before this are no longer remembered one by one, and so never announced.
-    pub horizon: Option<DateTime<Utc>>,
     /// When the last check began that read all of its lists: up to here nothing is missing.
     pub covered_until: Option<DateTime<Utc>>,
+    /// How many changes are known.
+    pub change_count: u64,
     /// Every change that was announced, or passed over in silence.
-    pub known: Arc<Known>,
+    pub known: Recollection,
     /// The Change Lists that it had.
     pub lists: Vec<ListMemory>,
 }
@@ -134,9 +156,26 @@ impl ChangeKey {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
     times: HashMap<ChangeKey, u32>,
+    /// Changes at or before this are no longer remembered one by one. It cannot be told whether such a change was
+    /// announced, so it counts as known.
+    pub horizon: Option<DateTime<Utc>>,
 }
 
 impl Known {
+    /// Nothing is known but what lies beyond the horizon.
+    pub fn since(horizon: Option<DateTime<Utc>>) -> Known {
+        Known {
+            horizon,
+            ..Known::default()
+        }
+    }
+
+    /// Whether a change is so old that it is not remembered.
+    pub fn is_beyond_horizon(&self, datetime: &Moment) -> bool {
+        self.horizon
+            .is_some_and(|horizon| datetime.start() <= horizon)
+    }
+
     /// Remembers a change once more.
     pub fn add(&mut self, key: ChangeKey) {
         *self.times.entry(key).or_default() += 1;
@@ -155,6 +194,65 @@ impl Known {
     /// Whether none is known.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
+    }
+}
+
+/// Why something could not be recalled.
+pub type RecallError = Arc<dyn Error + Send + Sync>;
+
+/// The changes of a collection that are known, recalled when they are first asked for: most checks find nothing to
+/// compare with them. A clone is the same one.
+#[derive(Clone)]
+pub struct Recollection(Arc<Lookup>);
+
+type Recalling = Pin<Box<dyn Future<Output = Result<Known, RecallError>> + Send>>;
+
+struct Lookup {
+    recall: Box<dyn Fn() -> Recalling + Send + Sync>,
+    /// That nothing could be recalled is remembered, too.
+    known: OnceCell<Result<Arc<Known>, RecallError>>,
+}
+
+impl Recollection {
+    /// What `recall` finds when it is asked.
+    pub fn new(recall: impl Fn() -> Recalling + Send + Sync + 'static) -> Recollection {
+        Recollection(Arc::new(Lookup {
+            recall: Box::new(recall),
+            known: OnceCell::new(),
+        }))
+    }
+
+    /// What is known.
+    pub async fn get(&self) -> Result<Arc<Known>, RecallError> {
+        let recall = || async { (self.0.recall)().await.map(Arc::new) };
+        self.0.known.get_or_init(recall).await.clone()
+    }
+
+    /// Whether this is the recollection of the same collection in the same check.
+    pub fn is(&self, other: &Recollection) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn failure(&self) -> Option<RecallError> {
+        self.0.known.get()?.as_ref().err().cloned()
+    }
+}
+
+/// For those who know it already.
+impl From<Known> for Recollection {
+    fn from(known: Known) -> Self {
+        Recollection::new(move || {
+            let known = known.clone();
+            Box::pin(async { Ok(known) })
+        })
+    }
+}
+
+impl fmt::Debug for Recollection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Recollection")
+            .field(&self.0.known.get())
+            .finish()
     }
 }
 
@@ -209,6 +307,8 @@ impl Outcome {
 /// Everything that one check writes, in one transaction.
 #[derive(Debug, Clone)]
 pub struct CheckRecord {
+    /// When the check began.
+    pub started_at: DateTime<Utc>,
     /// When the check ended.
     pub finished_at: DateTime<Utc>,
     /// How it ended.
@@ -221,7 +321,7 @@ pub struct CheckRecord {
     pub bytes: u64,
     /// What should be better.
     pub problems: Vec<Problem>,
-    /// The root document and what the site says about itself; none if that could not be read.
+    /// The root document and what the site says about itself, if that was read and is news.
     pub site: Option<SiteRecord>,
     /// How things stand now.
     pub status: SiteStatus,
@@ -233,8 +333,11 @@ pub struct CheckRecord {
     pub next_check_at: DateTime<Utc>,
     /// Until when its host wants no requests, if it said so.
     pub quiet_until: Option<DateTime<Utc>>,
-    /// The collections that were read. Others keep what they have.
+    /// The collections of which something is news. Others keep what they have.
     pub collections: Vec<CollectionRecord>,
+    /// Those among the others whose lists were all read, or are known to be as they were: they are covered up to the
+    /// beginning of this check.
+    pub covered: Vec<CollectionId>,
     /// The documents that were read. Others keep what they have.
     pub documents: Vec<(Url, DocumentMemory)>,
 }

@@ -3,7 +3,7 @@
 //!
 //! A change is new if it is not known, whatever its datetime says: sites are built before they are deployed, stamp days
 //! instead of moments, and mend their lists afterwards. Datetimes serve to order, to show, and to notice that something
-//! is missing; they never serve to leave something out, except before the horizon, where nothing is remembered any more.
+//! is missing; they never serve to leave something out.
 
 use chrono::{DateTime, NaiveDate, Utc};
 
@@ -47,12 +47,8 @@ pub fn track(
     now: DateTime<Utc>,
 ) -> Tracked {
     let is_first =
-        memory.is_none_or(|memory| memory.known.is_empty() && memory.covered_until.is_none());
-    let horizon = memory.and_then(|memory| memory.horizon);
-    // Before the horizon it cannot be told whether a change was announced, so it counts as known.
-    let changes: Vec<Change> = (finding.changes.into_iter())
-        .filter(|change| horizon.is_none_or(|horizon| change.datetime.start() > horizon))
-        .collect();
+        memory.is_none_or(|memory| memory.change_count == 0 && memory.covered_until.is_none());
+    let changes = finding.changes;
     let past = changes
         .iter()
         .map(|change| change.datetime)
@@ -140,7 +136,6 @@ pub fn first_entries(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
     use crate::change::{ChangeKind, Details};
@@ -173,11 +168,14 @@ mod tests {
             id: CollectionId(1),
             identity: "https://s.example/".parse().unwrap(),
             capability_list: None,
+            title: "A shrine".into(),
             about: About::default(),
+            described_by: None,
+            is_own: true,
             last_processed: Some(known.datetime),
-            horizon: None,
             covered_until: Some(at("2026-03-05T00:00:00Z")),
-            known: Arc::new(set),
+            change_count: 1,
+            known: set.into(),
             lists: Vec::new(),
         }
     }
@@ -272,20 +270,6 @@ mod tests {
             }]
         );
         assert_eq!(tracked.last_processed, Some(changes[1].datetime));
-    }
-
-    #[test]
-    fn before_the_horizon_nothing_is_announced() {
-        let memory = CollectionMemory {
-            horizon: Some(at("2026-01-01T00:00:00Z")),
-            ..memory()
-        };
-        let changes = [
-            change("https://s.example/old", "2025-12-31"),
-            change("https://s.example/new", "2026-01-02"),
-        ];
-        let tracked = track(Some(&memory), finding(&changes), now(), now());
-        assert_eq!(tracked.entries[0].changes, [changes[1].clone()]);
     }
 
     #[test]

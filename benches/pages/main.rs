@@ -67,6 +67,7 @@ async fn fill(folder: &Path) -> Result<(), Failure> {
         }
     };
     let record = CheckRecord {
+        started_at: now,
         finished_at: now,
         outcome: Outcome::Changed,
         summary: "There was something new.".into(),
@@ -93,9 +94,10 @@ async fn fill(folder: &Path) -> Result<(), Failure> {
             silent: vec![],
             entries: (0..ENTRIES).map(entry).collect(),
         }],
+        covered: vec![],
         documents: vec![],
     };
-    let check = store.begin_check(site, now).await?;
+    let check = store.number_check().await?;
     store.save_check(site, check, record).await?;
     store.close().await?;
     Ok(())

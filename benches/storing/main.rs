@@ -168,7 +168,8 @@ async fn saving(batch: usize, transactions: usize) -> Result<f64, Failure> {
     for pages in pages.chunks(batch) {
         let record = record("", pages.to_vec())?;
         // Before the clock runs: a bare loop has no checks.
-        let check = store.begin_check(site, now()).await?;
+        let check = store.number_check().await?;
+        store.begin_check(site, check, now()).await?;
         bare_times.push(bare.insert(pages)?.as_secs_f64());
         let begun = Instant::now();
         store.save_check(site, check, record).await?;
@@ -307,7 +308,8 @@ async fn open(folder: &Path) -> Result<(Store, SiteId), Failure> {
 }
 
 async fn save(store: &Store, site: SiteId, record: CheckRecord) -> Result<(), Failure> {
-    let check = store.begin_check(site, now()).await?;
+    let check = store.number_check().await?;
+    store.begin_check(site, check, now()).await?;
     store.save_check(site, check, record).await?;
     Ok(())
 }
@@ -331,6 +333,7 @@ fn changes(first: usize, count: usize) -> Vec<Change> {
 fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
     let last_processed = changes.last().map(|change| change.datetime);
     Ok(CheckRecord {
+        started_at: now(),
         finished_at: now(),
         outcome: Outcome::Changed,
         summary: "There was something new.".into(),
@@ -360,6 +363,7 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
                 changes,
             }],
         }],
+        covered: vec![],
         documents: vec![],
     })
 }

@@ -74,9 +74,7 @@ impl<'a, 'b> Lists<'a, 'b> {
         home: &Url,
         parents: Vec<Url>,
     ) -> Self {
-        let known = memory
-            .map(|memory| memory.known.clone())
-            .unwrap_or_default();
+        let known = memory.map(|memory| memory.known.clone());
         let told = Told {
             is_complete: true,
             ..Told::default()

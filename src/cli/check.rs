@@ -159,12 +159,16 @@ fn to_json(checked: &Checked) -> Value {
 fn collection_to_json(collection: &CollectionReading) -> Value {
     let as_given = |moment: Option<Moment>| moment.map(|moment| moment.to_string());
     let changes = collection.changes.iter().map(|change| {
-        json!({
+        let mut shape = json!({
             "url": change.url,
             "kind": change.kind,
             "datetime": change.datetime.to_string(),
             "title": change.title,
-        })
+        });
+        if let Some(note) = &change.details.note {
+            shape["note"] = json!(note);
+        }
+        shape
     });
     json!({
         "id": collection.id.as_str(),

@@ -6,6 +6,7 @@
 mod account;
 mod backup;
 mod check;
+mod publish;
 mod report;
 mod serve;
 
@@ -62,6 +63,7 @@ pub fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode 
     };
     let result = match matches.subcommand() {
         Some(("check", arguments)) => check::run(arguments),
+        Some(("publish", arguments)) => publish::run(arguments),
         Some(("serve", arguments)) => serve::run(arguments),
         Some(("account", arguments)) => account::run(arguments),
         Some(("backup", arguments)) => backup::run_backup(arguments),
@@ -114,6 +116,7 @@ pub fn command() -> Command {
             &[Group::Service, Group::Data, Group::Reading],
         ))
         .subcommand(with_settings(check::command(), &[Group::Reading]))
+        .subcommand(with_settings(publish::command(), &[Group::Reading]))
         .subcommand(with_settings(account::command(), &[Group::Data]))
         .subcommand(with_settings(backup::backup_command(), &[Group::Data]))
         .subcommand(with_settings(backup::restore_command(), &[Group::Data]))

@@ -93,6 +93,9 @@ impl Report {
             let kind = self.paint(style, kind);
             let time = time_of(&change.datetime);
             self.line(&format!("    {kind} {time}{}", change.url));
+            if let Some(note) = &change.details.note {
+                self.line(&format!("                    {note}"));
+            }
         }
         if let Some(more) = collection
             .changes

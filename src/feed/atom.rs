@@ -49,7 +49,7 @@ pub fn to_atom(document: &Document<'_>) -> String {
     let written = feed.to_string();
     let body = written.split_once("?>").map_or(&*written, |(_, body)| body);
     let stylesheet = document.links.stylesheet.as_ref().map(|url| {
-        let url = quick_escape(url);
+        let url = escaped(url);
         format!("<?xml-stylesheet type=\"text/css\" href=\"{url}\"?>\n")
     });
     format!(
@@ -128,8 +128,8 @@ fn links(document: &Document<'_>) -> Vec<Link> {
 }
 
 fn persons(subject: &Subject<'_>) -> Vec<Person> {
-    let person = |name: &str| Person {
-        name: legal(name),
+    let person = |name| Person {
+        name,
         ..Person::default()
     };
     authors(subject).into_iter().map(person).collect()
@@ -144,15 +144,20 @@ fn link(rel: &str, to: &str, media_type: Option<&str>) -> Link {
     }
 }
 
+/// Words. Those that look like markup are declared as HTML and escaped, because so many readers take them for it.
 fn text(value: &str) -> Text {
-    Text::plain(legal(value))
+    let value = legal(value);
+    match value.contains(['<', '&']) {
+        true => Text::html(escaped(&value)),
+        false => Text::plain(value),
+    }
 }
 
 fn time(at: DateTime<Utc>) -> FixedDateTime {
     at.fixed_offset()
 }
 
-/// Of an address of our own, which holds nothing worse.
-fn quick_escape(url: &str) -> String {
-    url.replace('&', "&amp;").replace('"', "&quot;")
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
 }

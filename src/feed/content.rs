@@ -31,6 +31,7 @@ struct PageLine {
     datetime: String,
     time: String,
     facts: String,
+    note: Option<String>,
 }
 
 /// The pages that are listed if so many bytes are allowed: the newest ones, and at least one.
@@ -65,8 +66,9 @@ pub(super) fn cost(pages: &[ChangedPage<'_>]) -> usize {
 fn page_cost(page: &ChangedPage<'_>) -> usize {
     let url = escaped_twice(&page.last.url);
     let name = page.last.title.as_deref().map_or(url, escaped_twice);
-    // Once as a link of the item, once in the text.
-    2 * url + name + LINE_BYTES
+    let note = page.last.details.note.as_deref().map_or(0, escaped_twice);
+    // The address once as a link of the item, once in the text.
+    2 * url + name + note + LINE_BYTES
 }
 
 fn escaped_twice(text: &str) -> usize {
@@ -161,6 +163,7 @@ fn page_line(page: &ChangedPage<'_>) -> PageLine {
         datetime: change.datetime.to_string(),
         time: time_in_words(&change.datetime),
         facts: facts.join(", "),
+        note: details.note.clone(),
     }
 }
 

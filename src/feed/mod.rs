@@ -1,6 +1,6 @@
 //! Entries as documents for feed readers: [`atom`] and [`json`].
 //!
-//! Knows nothing of where the entries came from. Everything that a site wrote is text here: titles are plain text, and
+//! Knows nothing of where the entries came from. Everything that a site wrote is text here: titles are text, and
 //! the HTML of an item's content is made by our own template, which escapes. Equal data gives equal bytes: there is no
 //! clock, and nothing of the moment of rendering.
 
@@ -240,12 +240,40 @@ impl Document<'_> {
     }
 }
 
-fn authors<'a>(subject: &'a Subject<'a>) -> Vec<&'a str> {
-    match subject.about.authors.as_slice() {
-        // There has to be one; the site is the best that is known.
-        [] => vec![subject.title],
-        authors => authors.iter().map(String::as_str).collect(),
+/// Who made it. There has to be somebody; the site is the best that is known.
+fn authors(subject: &Subject<'_>) -> Vec<String> {
+    let named = subject.about.authors.iter().map(|name| person_name(name));
+    let named: Vec<String> = named.filter(|name| !name.is_empty()).collect();
+    if !named.is_empty() {
+        return named;
     }
+    let name = person_name(subject.title);
+    match name.is_empty() {
+        true => vec![crate::text::readable_address(&subject.page)],
+        false => vec![name],
+    }
+}
+
+/// A name cannot be declared as HTML, so what looks like it is written with other characters; and addresses of mail are
+/// nobody's name.
+fn person_name(name: &str) -> String {
+    let words = name.split_whitespace();
+    let words = words.filter(|word| !is_mail_address(word.trim_matches(['<', '>', '(', ')'])));
+    let words: Vec<String> = words
+        .map(|word| {
+            let word = word.replace('<', "\u{2039}").replace('>', "\u{203A}");
+            match word.split_once('&') {
+                Some((_, rest)) if rest.contains(';') => legal(&word.replace('&', "\u{FF06}")),
+                _ => legal(&word),
+            }
+        })
+        .collect();
+    words.join(" ")
+}
+
+fn is_mail_address(word: &str) -> bool {
+    let parts = word.split_once('@');
+    parts.is_some_and(|(who, host)| !who.is_empty() && host.contains('.'))
 }
 
 fn subtitle(subject: &Subject<'_>) -> String {
@@ -256,28 +284,86 @@ fn subtitle(subject: &Subject<'_>) -> String {
     })
 }
 
-/// Without the characters that would break the feed for every reader: those that XML 1.0 forbids, and C1 controls.
+/// Without the characters that would break the feed for every reader (those that XML 1.0 forbids), or that tell of broken
+/// text: C1 controls, and what stands for bytes that could not be read.
 fn legal(text: &str) -> String {
+    let is_good = |c: char| is_legal(c) && !matches!(c, '\u{7F}'..='\u{9F}' | '\u{FFFD}');
     text.chars()
-        .filter(|&character| is_legal(character) && !matches!(character, '\u{7F}'..='\u{9F}'))
+        .filter(|&character| is_good(character))
         .collect()
 }
 
-/// An address as it may stand in a feed: brackets are for hosts alone.
+/// An address as it may stand in a feed. What a URL may hold in practice is more than RFC 3986 has: brackets are for hosts
+/// alone, a percent sign begins a pair of digits, and the fragment is the end.
 fn href(url: &str) -> String {
     let authority_ends = url.find("://").map_or(0, |place| {
         let rest = &url[place + 3..];
         place + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len())
     });
     let (host, rest) = url.split_at(authority_ends);
-    legal(&format!(
-        "{host}{}",
-        rest.replace('[', "%5B").replace(']', "%5D")
-    ))
+    let mut written = host.to_owned();
+    let mut has_fragment = false;
+    for (place, character) in rest.char_indices() {
+        let is_plain = match character {
+            '%' => (rest.as_bytes().get(place + 1..place + 3))
+                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
+            '#' => !std::mem::replace(&mut has_fragment, true),
+            _ => !character.is_ascii_control() && !"[]\\^`{|} <>\"".contains(character),
+        };
+        match is_plain {
+            true => written.push(character),
+            false => written.push_str(&format!("%{:02X}", u32::from(character))),
+        }
+    }
+    legal(&written)
 }
 
 /// Whether a change is worth a link.
 fn links_of<'a>(pages: &'a [ChangedPage<'a>]) -> impl Iterator<Item = &'a Change> {
     let there = pages.iter().filter(|page| content::is_there(page.net));
     there.map(|page| page.last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_only_what_rfc_3986_allows() {
+        for (url, written) in [
+            (
+                "https://[::1]/a[1]?b[2]#c[3]",
+                "https://[::1]/a%5B1%5D?b%5B2%5D#c%5B3%5D",
+            ),
+            (
+                "https://a.example/%41%4%zz%",
+                "https://a.example/%41%254%25zz%25",
+            ),
+            (
+                "https://a.example/?a|b^{c}`\\",
+                "https://a.example/?a%7Cb%5E%7Bc%7D%60%5C",
+            ),
+            ("https://a.example/#one#two", "https://a.example/#one%23two"),
+            (
+                "https://a.example/~a;b=(c)*!$'",
+                "https://a.example/~a;b=(c)*!$'",
+            ),
+        ] {
+            assert_eq!(href(url), written);
+        }
+    }
+
+    #[test]
+    fn a_name_is_no_markup_and_no_address_of_mail() {
+        for (given, written) in [
+            ("Fox", "Fox"),
+            ("Fox <fox@den.example>", "Fox"),
+            ("fox@den.example", ""),
+            ("Fox @ Den", "Fox @ Den"),
+            ("<b>Fox</b>", "\u{2039}b\u{203A}Fox\u{2039}/b\u{203A}"),
+            ("Fox & Hen, R&D; &lt;", "Fox & Hen, R\u{FF06}D; \u{FF06}lt;"),
+        ] {
+            assert_eq!(person_name(given), written);
+        }
+    }
 }

@@ -16,6 +16,8 @@ pub enum LoadError {
     Broken(Box<Problem>),
     /// The check has used up what it may use.
     Limit(String),
+    /// What is known could not be recalled, so it cannot be told what is new. The whole check is in vain.
+    Memory,
 }
 
 /// All bytes of the check are used up.
@@ -41,6 +43,10 @@ impl LoadError {
             LoadError::Limit(reason) => {
                 let message = format!("{url} was left unread: {reason}");
                 Problem::new(Code::LimitReached, listed_in, message)
+            }
+            LoadError::Memory => {
+                let message = "the document was left unread because of a fault in Sitebell";
+                Problem::new(Code::LimitReached, url, message)
             }
             LoadError::Fetch(error) => {
                 let code = match **error {

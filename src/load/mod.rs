@@ -22,7 +22,7 @@ pub use limits::Limits;
 
 use crate::change::{Change, ChangeKind};
 use crate::fetch::{Answer, FetchError, Fetched, Fetcher, Limit, Meter, Request};
-use crate::memory::{ChangeKey, DocumentMemory, Known, SiteMemory, Validators};
+use crate::memory::{ChangeKey, DocumentMemory, Known, Recollection, SiteMemory, Validators};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
@@ -38,17 +38,24 @@ const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
 pub struct Keep {
     /// Those that may lie after this.
     pub since: Option<Moment>,
-    /// Those that are told more often than they are known.
-    pub known: Arc<Known>,
+    /// Those that are told more often than they are known here.
+    pub known: Option<Recollection>,
 }
 
 impl Keep {
     /// A filter for the changes of one document.
-    fn filter(&self) -> impl FnMut(&str, ChangeKind, &Moment) -> bool + use<> {
-        let Keep { since, known } = self.clone();
+    async fn filter(&self) -> Result<Filter, LoadError> {
+        let since = self.since;
+        let known = match &self.known {
+            Some(known) => known.get().await.map_err(|_| LoadError::Memory)?,
+            None => Arc::default(),
+        };
         let mut told = Known::default();
-        move |url, kind, datetime| {
+        Ok(Box::new(move |url, kind, datetime| {
             if since.is_some_and(|since| !datetime.may_be_after(&since)) {
+                return false;
+            }
+            if known.is_beyond_horizon(datetime) {
                 return false;
             }
             if known.is_empty() {
@@ -57,9 +64,12 @@ impl Keep {
             let key = ChangeKey::new(url, kind, datetime);
             told.add(key);
             told.times(key) > known.times(key)
-        }
+        }))
     }
 }
+
+/// Says which changes of a document are kept, when told of all of them in their order.
+type Filter = Box<dyn FnMut(&str, ChangeKind, &Moment) -> bool + Send>;
 
 /// Hears of every document before it is fetched.
 pub type Progress = Arc<dyn Fn(&Url) + Send + Sync>;
@@ -88,8 +98,10 @@ impl Loaded {
         if self.is_unchanged {
             return may_be_unchanged;
         }
-        let (mine, theirs) = (&self.keep.known, &keep.known);
-        let same_known = Arc::ptr_eq(mine, theirs) || (mine.is_empty() && theirs.is_empty());
+        let same_known = match (&self.keep.known, &keep.known) {
+            (Some(mine), Some(theirs)) => mine.is(theirs),
+            (mine, theirs) => mine.is_none() && theirs.is_none(),
+        };
         self.reading.handed_on == 0 || (self.keep.since == keep.since && same_known)
     }
 }
@@ -266,7 +278,7 @@ impl<'a> Loader<'a> {
             return Ok(self.unchanged(url, final_url, memory, keep));
         }
         let validators = fetched.validators.clone();
-        let parse = self.parser(final_url.clone(), keep);
+        let parse = self.parser(final_url.clone(), keep.filter().await?);
         let parsed = self.read_body(fetched, parse).await?;
         self.take(url.clone(), final_url, parsed, validators, keep)
     }
@@ -320,7 +332,7 @@ impl<'a> Loader<'a> {
             .collect();
         let validators = fetched.validators.clone();
         let keep = Keep::default();
-        let parse = self.parser(final_url.clone(), &keep);
+        let parse = self.parser(final_url.clone(), keep.filter().await?);
         let base = final_url.clone();
         let seen = self
             .read_body(fetched, move |reader| {
@@ -467,10 +479,10 @@ impl<'a> Loader<'a> {
     fn parser(
         &self,
         url: Url,
-        keep: &Keep,
+        is_kept: Filter,
     ) -> impl FnOnce(&mut dyn BufRead) -> Parsed + Send + 'static + use<> {
-        let (rules, keep) = (self.rules, keep.clone());
-        move |reader| Parsed::read(reader, &url, rules, &keep)
+        let rules = self.rules;
+        move |reader| Parsed::read(reader, &url, rules, is_kept)
     }
 
     fn take(
@@ -534,10 +546,14 @@ struct Parsed {
 }
 
 impl Parsed {
-    fn read(reader: &mut dyn BufRead, url: &Url, rules: ReadingRules, keep: &Keep) -> Parsed {
+    fn read(
+        reader: &mut dyn BufRead,
+        url: &Url,
+        rules: ReadingRules,
+        mut is_kept: Filter,
+    ) -> Parsed {
         let mut problems = Problems::default();
         let mut changes = Vec::new();
-        let mut is_kept = keep.filter();
         let mut each = |entry: &Entry| {
             if let (Some(kind), Some(datetime)) = (entry.change, entry.datetime)
                 && is_kept(&entry.loc, kind, &datetime)
@@ -604,4 +620,31 @@ pub fn expect(loaded: &Loaded, capability: &Capability) -> Result<(), Problem> {
         document.title()
     );
     Err(Problem::new(Code::WrongCapability, &loaded.url, message).at(loaded.reading.line.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_known_or_beyond_the_horizon_is_not_kept() {
+        let told = |url: &str, datetime: &str| {
+            let datetime = Moment::parse(datetime).unwrap();
+            (url.to_owned(), ChangeKind::Updated, datetime)
+        };
+        let (url, kind, datetime) = told("https://s.example/known", "2026-01-03");
+        let mut known = Known::since("2026-01-01T00:00:00Z".parse().ok());
+        known.add(ChangeKey::new(&url, kind, &datetime));
+        let keep = Keep {
+            since: None,
+            known: Some(known.into()),
+        };
+        let mut is_kept = keep.filter().await.unwrap();
+        let mut kept = |(url, kind, datetime): (String, _, _)| is_kept(&url, kind, &datetime);
+        assert!(!kept((url.clone(), kind, datetime)));
+        assert!(kept((url, kind, datetime)), "told more often than known");
+        assert!(!kept(told("https://s.example/old", "2025-12-31")));
+        assert!(!kept(told("https://s.example/then", "2026-01-01")));
+        assert!(kept(told("https://s.example/new", "2026-01-02")));
+    }
 }

@@ -8,28 +8,32 @@
 //! [`check_and_save`] is one check, [`policy`] decides when the next one is due, [`upkeep`] runs at night.
 
 mod once;
+mod places;
 pub mod policy;
 pub mod upkeep;
 
-use std::collections::{HashMap, VecDeque};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, OnceCell, watch};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{error, info, warn};
 use url::Url;
 
 use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
-use crate::site::{CheckId, SiteId, SiteStatus, host_key};
-use crate::store::{Store, StoreError};
+use crate::memory::SiteMemory;
+use crate::site::{CheckId, SiteId, SiteStatus};
+use crate::store::{DueSite, Store, StoreError};
 
 pub use self::once::{Done, ScheduleError, check_and_save};
-use self::once::{check_and_save_as, save_panic};
+use self::places::{Numbered, Places};
 use self::policy::Policy;
 
 /// A store that failed once (a full disk, say) fails again: nothing new is begun for so long.
@@ -74,31 +78,13 @@ struct Inner {
     work: Work,
     /// Where checks run: those who ask may be on threads of their own, which are for short work.
     runtime: Handle,
-    state: Mutex<State>,
+    places: Mutex<Places>,
+    rest_until: Mutex<Option<Instant>>,
     wake: Notify,
     /// Turns true once.
     stopping: watch::Sender<bool>,
     /// How many checks have ended, for those who wait for one.
     ended: watch::Sender<u64>,
-}
-
-#[derive(Default)]
-struct State {
-    /// Sites that wait for their turn or are being read.
-    under_way: HashMap<SiteId, UnderWay>,
-    /// Sites that somebody asked for, and that wait for a place.
-    asked: VecDeque<SiteId>,
-    /// Hosts that are being read.
-    hosts: HashMap<String, AbortHandle>,
-    rest_until: Option<Instant>,
-}
-
-#[derive(Clone)]
-struct UnderWay {
-    url: Url,
-    host: String,
-    /// The number of the check, made by whoever needs it first.
-    check: Arc<OnceCell<CheckId>>,
 }
 
 /// Why a check was not begun though somebody asked.
@@ -140,9 +126,10 @@ impl Scheduler {
         }
         let scheduler = Scheduler {
             inner: Arc::new(Inner {
+                places: Mutex::new(Places::new(work.hosts_at_once)),
                 work,
                 runtime: Handle::current(),
-                state: Mutex::default(),
+                rest_until: Mutex::default(),
                 wake: Notify::new(),
                 stopping: watch::channel(false).0,
                 ended: watch::channel(0).0,
@@ -166,28 +153,32 @@ impl Scheduler {
         if row.status == SiteStatus::Paused {
             return Err(AskError::Paused);
         }
+        let number = self.inner.work.store.number_check().await?;
         let check = {
-            let mut state = self.inner.state();
+            let mut places = self.inner.places();
             if *self.inner.stopping.borrow() {
                 return Err(AskError::Stopping);
             }
-            match state.under_way.get(&site) {
-                Some(under_way) => under_way.check.clone(),
+            match places.check_of(site) {
+                Some(check) => check,
                 None => {
                     if let Some(wait) = self.inner.work.fetcher.peace(&row.url) {
                         return Err(AskError::Peace(wait));
                     }
-                    state.asked.push_back(site);
-                    state.begin(site, row.url)
+                    places.ask(site, row.url, number)
                 }
             }
         };
         self.wake();
-        let number = self.inner.number(site, &check).await;
-        number.map_err(|error| match error {
+        // Whoever asked wants to see it from its beginning on.
+        let store = &self.inner.work.store;
+        let begin = || store.begin_check(site, check.id, (self.inner.work.clock)());
+        let begun = check.is_begun.get_or_try_init(begin).await;
+        begun.map_err(|error| match error {
             StoreError::NotFound(_) => AskError::NoSuchSite(site),
             error => AskError::Store(error),
-        })
+        })?;
+        Ok(check.id)
     }
 
     /// Waits until nothing is under way and nothing is due.
@@ -195,7 +186,7 @@ impl Scheduler {
         let mut ended = self.inner.ended.subscribe();
         loop {
             self.fill().await;
-            if self.inner.state().under_way.is_empty() {
+            if self.inner.places().is_empty() {
                 return;
             }
             if ended.changed().await.is_err() {
@@ -208,26 +199,23 @@ impl Scheduler {
     /// the next start. Nothing is left half written.
     pub async fn stop(&self, within: Duration) -> Result<(), StoreError> {
         self.inner.stopping.send_replace(true);
-        let waiting: Vec<SiteId> = self.inner.state().asked.drain(..).collect();
-        for site in waiting {
-            self.inner.state().under_way.remove(&site);
-        }
+        self.inner.places().forget_waiting();
         let mut ended = self.inner.ended.subscribe();
-        let all_ended = async {
-            while !self.inner.state().under_way.is_empty() && ended.changed().await.is_ok() {}
-        };
+        let all_ended =
+            async { while !self.inner.places().is_empty() && ended.changed().await.is_ok() {} };
+        let (store, now) = (&self.inner.work.store, (self.inner.work.clock)());
         if timeout(within, all_ended).await.is_err() {
-            let mut state = self.inner.state();
+            let given_up = self.inner.places().give_up();
             warn!(
-                checks = state.hosts.len(),
+                checks = given_up.len(),
                 "giving up checks that take too long"
             );
-            for (_, task) in state.hosts.drain() {
-                task.abort();
+            for (site, check) in given_up {
+                // A site that was removed meanwhile needs no word about it.
+                let _ = store.begin_check(site, check, now).await;
             }
         }
-        let now = (self.inner.work.clock)();
-        self.inner.work.store.abandon_checks(now).await.map(drop)
+        store.abandon_checks(now).await.map(drop)
     }
 
     async fn run(self) {
@@ -241,215 +229,186 @@ impl Scheduler {
         }
     }
 
-    /// Gives every free place to a site: first to those that somebody waits for, then to those that are due.
+    /// Gives every free place to a site, and sees to it that enough of them wait for one.
     async fn fill(&self) {
-        if !self.inner.may_begin() {
-            return;
-        }
-        self.begin_asked();
+        let work = &self.inner.work;
         loop {
-            let (free, busy) = {
-                let state = self.inner.state();
-                let free = self
-                    .inner
-                    .work
-                    .hosts_at_once
-                    .saturating_sub(state.hosts.len());
-                let waiting = state.under_way.values().map(|site| site.host.clone());
-                (free, waiting.collect::<Vec<_>>())
-            };
-            if free == 0 {
+            if !self.inner.may_begin() {
                 return;
             }
-            let now = (self.inner.work.clock)();
-            let limit = u32::try_from(free).unwrap_or(u32::MAX);
-            let due = match self.inner.work.store.due(now, limit, &busy).await {
+            self.inner.begin_waiting();
+            let (wanted, busy) = {
+                let places = self.inner.places();
+                (places.wanted(), places.busy())
+            };
+            if wanted == 0 {
+                return;
+            }
+            let now = (work.clock)();
+            let limit = u32::try_from(wanted).unwrap_or(u32::MAX);
+            let due = match work.store.due(now, limit, &busy).await {
                 Ok(due) => due,
                 Err(error) => return self.inner.rest(&error),
             };
             if due.is_empty() {
                 return;
             }
-            for site in due {
-                if let Some(wait) = self.inner.work.fetcher.peace(&site.url) {
-                    let until = now + TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
-                    if let Err(error) = self.inner.work.store.leave_alone(&site.host, until).await {
-                        return self.inner.rest(&error);
-                    }
-                    continue;
-                }
-                let mut state = self.inner.state();
-                if *self.inner.stopping.borrow() {
-                    return;
-                }
-                let is_free = state.hosts.len() < self.inner.work.hosts_at_once;
-                let is_busy = state.hosts.contains_key(&site.host);
-                if is_free && !is_busy && !state.under_way.contains_key(&site.id) {
-                    state.begin(site.id, site.url);
-                    self.spawn(&mut state, site.id);
-                }
+            let mut announced = Vec::new();
+            let memories = self.announce(due, now, &mut announced).await;
+            let (memories, failure) = match memories {
+                Ok(memories) => (memories, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
+            // Whatever went wrong, nobody who was announced is left in between.
+            self.inner.places().add_due(&announced, memories);
+            if let Some(error) = failure {
+                return self.inner.rest(&error);
             }
         }
     }
 
-    fn begin_asked(&self) {
-        let mut state = self.inner.state();
-        let mut later = VecDeque::new();
-        while let Some(site) = state.asked.pop_front() {
-            let is_free = state.hosts.len() < self.inner.work.hosts_at_once;
-            let under_way = state.under_way.get(&site);
-            if under_way.is_some_and(|site| is_free && !state.hosts.contains_key(&site.host)) {
-                self.spawn(&mut state, site);
-            } else if under_way.is_some() {
-                later.push_back(site);
+    /// Tells all who ask what is due from now on, and finds out what is remembered of these sites. Those at hosts that
+    /// want peace are put off.
+    async fn announce(
+        &self,
+        due: Vec<DueSite>,
+        now: DateTime<Utc>,
+        announced: &mut Vec<SiteId>,
+    ) -> Result<Vec<SiteMemory>, StoreError> {
+        let work = &self.inner.work;
+        for site in due {
+            if let Some(wait) = work.fetcher.peace(&site.url) {
+                let until = now + TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
+                work.store.leave_alone(&site.host, until).await?;
+                continue;
+            }
+            let id = work.store.number_check().await?;
+            if self.inner.places().announce(site.id, site.url, id) {
+                announced.push(site.id);
             }
         }
-        state.asked = later;
-    }
-
-    /// Reads a site on a task of its own.
-    fn spawn(&self, state: &mut State, site: SiteId) {
-        let Some(under_way) = state.under_way.get(&site).cloned() else {
-            return;
-        };
-        let host = under_way.host.clone();
-        let place = Place {
-            inner: self.inner.clone(),
-            site,
-            host: host.clone(),
-        };
-        let task = self.inner.runtime.spawn(async move {
-            place.inner.check(site, &under_way).await;
-        });
-        state.hosts.insert(host, task.abort_handle());
-    }
-}
-
-impl State {
-    fn begin(&mut self, site: SiteId, url: Url) -> Arc<OnceCell<CheckId>> {
-        let check = Arc::<OnceCell<CheckId>>::default();
-        let under_way = UnderWay {
-            host: host_key(&url),
-            url,
-            check: check.clone(),
-        };
-        self.under_way.insert(site, under_way);
-        check
+        work.store.memories(announced.clone()).await
     }
 }
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn places(&self) -> MutexGuard<'_, Places> {
         // Nothing is changed in steps that could be left halfway.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn may_begin(&self) -> bool {
-        let rests = self
-            .state()
+        let rest_until = self
             .rest_until
-            .is_some_and(|until| until > Instant::now());
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let rests = rest_until.is_some_and(|until| until > Instant::now());
         !rests && !*self.stopping.borrow()
     }
 
-    fn rest(&self, error: &StoreError) {
+    fn rest(&self, error: &dyn Display) {
         error!(%error, "nothing can be saved; checks go on in a minute");
-        self.state().rest_until = Some(Instant::now() + REST);
+        let mut rest_until = self
+            .rest_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *rest_until = Some(Instant::now() + REST);
     }
 
-    /// The number of a check, which begins by that.
-    async fn number(&self, site: SiteId, check: &OnceCell<CheckId>) -> Result<CheckId, StoreError> {
-        let begin = || self.work.store.begin_check(site, (self.work.clock)());
-        check.get_or_try_init(begin).await.copied()
-    }
-
-    async fn check(self: &Arc<Self>, site: SiteId, under_way: &UnderWay) {
-        let url = &under_way.url;
-        let number = match self.number(site, &under_way.check).await {
-            Ok(number) => number,
-            // It was removed a moment ago.
-            Err(StoreError::NotFound(_)) => return,
-            Err(error) => return self.rest(&error),
-        };
-        // On a task of its own, so that a fault in the reading of one site ends that reading and nothing else.
-        let inner = self.clone();
-        let reading: JoinHandle<_> = tokio::spawn(async move {
-            let work = &inner.work;
-            let watcher = work.watcher.clone();
-            check_and_save_as(
-                number,
-                Arc::new(move |url| watcher(site, url)),
-                &work.store,
-                &work.fetcher,
+    /// Gives every free place to a site that waits.
+    fn begin_waiting(self: &Arc<Self>) {
+        while self.may_begin() {
+            let mut places = self.places();
+            let Some(next) = places.next() else { return };
+            let site = next.site;
+            let turn = Turn {
+                inner: self.clone(),
                 site,
-                &work.settings,
-                &work.policy,
-                &*work.clock,
-            )
-            .await
-        });
-        let reading = AbortOnDrop(reading);
-        let result = match reading.join().await {
-            Ok(result) => result,
-            Err(error) if error.is_panic() => {
-                error!(site.url = %url,
-                    "the check met a fault in Sitebell and was ended"
-                );
-                save_panic(
-                    &self.work.store,
-                    site,
-                    number,
-                    &self.work.policy,
-                    (self.work.clock)(),
-                )
-                .await
-            }
-            Err(_) => return,
-        };
-        match result {
-            Ok(Done {
-                saved,
-                next_check_at,
-                ..
-            }) => {
-                (self.work.listener)(site, saved.is_visible, next_check_at);
-                info!(site.url = %url, new_changes = saved.new_changes, "checked");
-            }
-            Err(ScheduleError::NoSuchSite(_) | ScheduleError::Store(StoreError::NotFound(_))) => {}
-            Err(ScheduleError::Store(error)) => self.rest(&error),
+            };
+            let task = self.runtime.spawn(turn.take(next.check, next.memory));
+            places.set_task(site, task.abort_handle());
         }
     }
 }
 
-/// A task that ends with whoever waits for it.
-struct AbortOnDrop<T>(JoinHandle<T>);
-
-impl<T> AbortOnDrop<T> {
-    async fn join(mut self) -> Result<T, tokio::task::JoinError> {
-        (&mut self.0).await
-    }
-}
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// The place of a site that is being read, free again when dropped, however the reading ended.
-struct Place {
+/// The turn of a site. However it ends, others are next.
+struct Turn {
     inner: Arc<Inner>,
     site: SiteId,
-    host: String,
 }
 
-impl Drop for Place {
+impl Turn {
+    async fn take(self, check: Arc<Numbered>, memory: Option<SiteMemory>) {
+        let (work, site) = (&self.inner.work, self.site);
+        let remembered = match memory {
+            Some(memory) => Ok(Some(memory)),
+            None => work.store.memory(site).await,
+        };
+        let memory = match remembered {
+            Ok(Some(memory)) => memory,
+            // It was removed a moment ago.
+            Ok(None) => return,
+            Err(error) => return self.inner.rest(&error),
+        };
+        let watcher = work.watcher.clone();
+        let reading = once::read(
+            &memory,
+            Arc::new(move |url| watcher(site, url)),
+            &work.fetcher,
+            &work.settings,
+            &work.policy,
+            &*work.clock,
+        );
+        let reading = or_fault(reading).await;
+        self.leave_place();
+        let record = match reading {
+            Ok(Ok(record)) => record,
+            Ok(Err(error)) => return self.inner.rest(&error),
+            Err(Fault) => {
+                error!(site.url = %check.url, "the check met a fault in Sitebell and was ended");
+                once::fault(&memory, &work.policy, (work.clock)())
+            }
+        };
+        match or_fault(once::save(&work.store, site, check.id, record)).await {
+            Ok(Ok(done)) => {
+                (work.listener)(site, done.saved.is_visible, done.next_check_at);
+                info!(site.url = %check.url, new_changes = done.saved.new_changes, "checked");
+            }
+            Ok(Err(
+                ScheduleError::NoSuchSite(_) | ScheduleError::Store(StoreError::NotFound(_)),
+            )) => {}
+            Ok(Err(error)) => self.inner.rest(&error),
+            Err(fault) => self.inner.rest(&fault),
+        }
+    }
+
+    fn leave_place(&self) {
+        self.inner.places().has_read(self.site);
+        self.inner.begin_waiting();
+    }
+}
+
+impl Drop for Turn {
     fn drop(&mut self) {
-        let mut state = self.inner.state();
-        state.under_way.remove(&self.site);
-        state.hosts.remove(&self.host);
-        drop(state);
+        self.inner.places().end(self.site);
         self.inner.ended.send_modify(|count| *count += 1);
         self.inner.wake.notify_one();
     }
+}
+
+/// A fault of our own.
+#[derive(Debug, thiserror::Error)]
+#[error("there was a fault in Sitebell, which is told above")]
+struct Fault;
+
+/// So that a fault in the reading of one site ends that reading and nothing else.
+async fn or_fault<T>(work: impl Future<Output = T>) -> Result<T, Fault> {
+    let mut work = pin!(work);
+    std::future::poll_fn(|context| {
+        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(_) => Poll::Ready(Err(Fault)),
+        }
+    })
+    .await
 }

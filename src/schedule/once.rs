@@ -11,7 +11,8 @@ use url::Url;
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, check_site_counted_by};
 use crate::fetch::{FetchError, Fetcher, Meter};
 use crate::memory::{
-    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, SiteMemory, SiteRecord,
+    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, RecallError, SiteMemory,
+    SiteRecord,
 };
 use crate::problem::{Code, Problem};
 use crate::site::{CheckId, SiteId};
@@ -29,6 +30,9 @@ pub enum ScheduleError {
     /// What is remembered could not be read, or the result not be kept.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What is known of a collection could not be read.
+    #[error("{0}")]
+    Memory(RecallError),
 }
 
 /// A check that was made and saved.
@@ -51,78 +55,59 @@ pub async fn check_and_save(
     policy: &Policy,
     clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
 ) -> Result<Done, ScheduleError> {
-    let check = store.begin_check(site, clock()).await?;
+    let check = store.number_check().await?;
+    let memory = store.memory(site).await?;
+    let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
     let watcher = Arc::new(|_: &Url| {});
-    check_and_save_as(
-        check, watcher, store, fetcher, site, settings, policy, clock,
-    )
-    .await
+    let record = read(&memory, watcher, fetcher, settings, policy, clock).await?;
+    save(store, site, check, record).await
 }
 
-/// The same for a check that has a number already, and somebody who hears of every document before it is fetched.
-#[allow(clippy::too_many_arguments)] // Each is another thing.
-pub(super) async fn check_and_save_as(
-    check: CheckId,
+/// The first half: reads a site, and tells what is to be saved of it. `watcher` hears of every document before it is
+/// fetched.
+pub(super) async fn read(
+    memory: &SiteMemory,
     watcher: Arc<dyn Fn(&Url) + Send + Sync>,
-    store: &Store,
     fetcher: &Fetcher,
-    site: SiteId,
     settings: &CheckSettings,
     policy: &Policy,
     clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
-) -> Result<Done, ScheduleError> {
-    let memory = store
-        .memory(site)
-        .await?
-        .ok_or(ScheduleError::NoSuchSite(site))?;
+) -> Result<CheckRecord, ScheduleError> {
     let started_at = clock();
     let meter = Meter::new(settings.limits.bytes);
     let result = check_site_counted_by(
         &meter,
         fetcher,
         &memory.url,
-        Some(&memory),
+        Some(memory),
         settings,
         started_at,
         watcher,
     )
     .await;
-    let planning = Planning {
-        memory: &memory,
-        policy,
-        now: clock(),
-        chance: chance(site, clock()),
-    };
-    let record = match result {
-        Ok(checked) => planning.record(fetcher, checked, started_at),
+    if let Some(error) = memory.failure() {
+        return Err(ScheduleError::Memory(error));
+    }
+    let planning = Planning::new(memory, policy, started_at, clock());
+    Ok(match result {
+        Ok(checked) => planning.record(fetcher, checked),
         Err(error) => planning.failure(fetcher, &error, &meter),
-    };
-    let next_check_at = record.next_check_at;
-    let saved = store.save_check(site, check, record).await?;
-    Ok(Done {
-        check,
-        saved,
-        next_check_at,
     })
 }
 
-/// Saves that a check was ended by a fault of our own, so that the site has its turn again, but not at once.
-pub(super) async fn save_panic(
+/// What is to be saved of a check that was ended by a fault of our own, so that the site has its turn again, but not at
+/// once.
+pub(super) fn fault(memory: &SiteMemory, policy: &Policy, now: DateTime<Utc>) -> CheckRecord {
+    Planning::new(memory, policy, now, now).fault()
+}
+
+/// The second half.
+pub(super) async fn save(
     store: &Store,
     site: SiteId,
     check: CheckId,
-    policy: &Policy,
-    now: DateTime<Utc>,
+    record: CheckRecord,
 ) -> Result<Done, ScheduleError> {
-    let memory = store.memory(site).await?;
-    let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
-    let planning = Planning {
-        memory: &memory,
-        policy,
-        now,
-        chance: chance(site, now),
-    };
-    let record = planning.fault();
     let next_check_at = record.next_check_at;
     let saved = store.save_check(site, check, record).await?;
     Ok(Done {
@@ -143,22 +128,33 @@ fn chance(site: SiteId, now: DateTime<Utc>) -> u64 {
 struct Planning<'a> {
     memory: &'a SiteMemory,
     policy: &'a Policy,
+    started_at: DateTime<Utc>,
     now: DateTime<Utc>,
-    chance: u64,
 }
 
-impl Planning<'_> {
-    /// What a check that was made writes.
-    fn record(
-        &self,
-        fetcher: &Fetcher,
-        checked: Checked,
+impl<'a> Planning<'a> {
+    fn new(
+        memory: &'a SiteMemory,
+        policy: &'a Policy,
         started_at: DateTime<Utc>,
-    ) -> CheckRecord {
+        now: DateTime<Utc>,
+    ) -> Self {
+        Planning {
+            memory,
+            policy,
+            started_at,
+            now,
+        }
+    }
+
+    /// What a check that was made writes.
+    fn record(&self, fetcher: &Fetcher, checked: Checked) -> CheckRecord {
         let mut problems = checked.problems;
-        let mut collections = Vec::new();
+        let (mut collections, mut covered) = (Vec::new(), Vec::new());
         for reading in checked.collections {
-            let (collection, gap) = self.collection(reading, started_at);
+            let is_complete = reading.is_complete;
+            let known = self.known(&reading);
+            let (collection, gap) = self.collection(known, reading);
             if let Some(gap) = gap {
                 let message = format!(
                     "the lists of {} begin at {}, but were last read at {}: what happened in between may be missing",
@@ -168,7 +164,12 @@ impl Planning<'_> {
                 );
                 problems.push(Problem::new(Code::Gap, &collection.identity, message));
             }
-            collections.push(collection);
+            match known {
+                Some(known) if !is_news(&collection, known) => {
+                    covered.extend(is_complete.then_some(known.id));
+                }
+                _ => collections.push(collection),
+            }
         }
         let changes: usize = (collections.iter())
             .flat_map(|collection| &collection.entries)
@@ -185,15 +186,22 @@ impl Planning<'_> {
             .iter()
             .filter(|problem| problem.code == Code::HttpError);
         let peace = failed.filter_map(|problem| fetcher.peace(&problem.document.parse().ok()?));
-        let site = match (checked.site.root_asked, checked.site.format) {
+        let found = checked.site;
+        let site = match (found.root_asked, found.format) {
             (Some(root), Some(format)) => Some(SiteRecord {
                 root,
                 format,
-                title: checked.site.title,
-                about: checked.site.about,
+                title: found.title,
+                about: found.about,
             }),
             _ => None,
         };
+        let site = site.filter(|site| {
+            let memory = self.memory;
+            (Some(&site.root), Some(site.format)) != (memory.root.as_ref(), memory.format)
+                || memory.title.as_ref() != Some(&site.title)
+                || memory.about != site.about
+        });
         let past = Past {
             fresh_for: checked.fresh_for,
             retry_after: peace.max(),
@@ -207,6 +215,7 @@ impl Planning<'_> {
             site,
             quiet_until: self.quiet_until(fetcher),
             collections,
+            covered,
             documents: checked.documents,
             ..self.empty(past)
         }
@@ -254,8 +263,10 @@ impl Planning<'_> {
 
     /// A record of nothing but how the check ended and when the next one is due.
     fn empty(&self, past: Past) -> CheckRecord {
-        let plan = self.policy.plan(past, self.now, self.chance);
+        let chance = chance(self.memory.id, self.now);
+        let plan = self.policy.plan(past, self.now, chance);
         CheckRecord {
+            started_at: self.started_at,
             finished_at: self.now,
             outcome: past.outcome,
             summary: String::new(),
@@ -269,6 +280,7 @@ impl Planning<'_> {
             next_check_at: plan.next_check_at,
             quiet_until: None,
             collections: Vec::new(),
+            covered: Vec::new(),
             documents: Vec::new(),
         }
     }
@@ -289,22 +301,23 @@ impl Planning<'_> {
         Some(self.now + TimeDelta::from_std(wait).ok()?)
     }
 
+    /// What is remembered of a collection that was read.
+    fn known(&self, reading: &CollectionReading) -> Option<&'a CollectionMemory> {
+        let mut known = self.memory.collections.iter();
+        known.find(|collection| Some(collection.id) == reading.known_as)
+    }
+
     fn collection(
         &self,
+        known: Option<&CollectionMemory>,
         reading: CollectionReading,
-        started_at: DateTime<Utc>,
     ) -> (CollectionRecord, Option<Gap>) {
-        let known: Option<&CollectionMemory> = self
-            .memory
-            .collections
-            .iter()
-            .find(|collection| Some(collection.id) == reading.known_as);
         let finding = Finding {
             changes: reading.changes,
             is_complete: reading.is_complete,
             covers_from: reading.covers_from,
         };
-        let tracked = track(known, finding, started_at, self.now);
+        let tracked = track(known, finding, self.started_at, self.now);
         let record = CollectionRecord {
             id: reading.known_as,
             identity: reading.id,
@@ -321,6 +334,20 @@ impl Planning<'_> {
         };
         (record, tracked.gap)
     }
+}
+
+/// Whether there is anything to be written of a collection but that it was read.
+fn is_news(record: &CollectionRecord, known: &CollectionMemory) -> bool {
+    let is_told_of = !record.entries.is_empty() || !record.silent.is_empty();
+    is_told_of
+        || record.identity != known.identity
+        || record.capability_list != known.capability_list
+        || record.title != known.title
+        || record.about != known.about
+        || record.described_by != known.described_by
+        || record.is_own != known.is_own
+        || record.last_processed != known.last_processed
+        || record.lists != known.lists
 }
 
 /// What came of a check, in a sentence.

@@ -1,11 +1,13 @@
 //! Checks: when a site was read, and what came of it.
 
-use chrono::{DateTime, Utc};
-use rusqlite::Row;
+use std::ops::Range;
 
-use super::value::{self, micros};
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use super::value::{self, integer, micros};
 use super::{Store, StoreError};
-use crate::memory::Outcome;
+use crate::memory::{CheckRecord, Outcome};
 use crate::problem::{self, Problem};
 use crate::site::{CheckId, SiteId};
 
@@ -15,6 +17,9 @@ const ABANDONED: &str = "The check was cut off when Sitebell stopped; it is done
 /// Checks that a crash cut off are among so many that began last. An index would find them, too, but every check would
 /// have to keep it up to date for the sake of one question at the next start.
 const BEGUN_LAST: u32 = 100_000;
+
+/// Checks for which numbers are reserved at once, so that a number costs no write.
+const NUMBERS_AT_ONCE: i64 = 256;
 
 /// A check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,21 +45,31 @@ pub struct CheckRow {
 }
 
 impl Store {
-    /// Notes that a check has begun.
+    /// A number for a check, which no other one has or will get.
+    pub async fn number_check(&self) -> Result<CheckId, StoreError> {
+        let mut numbers = self.inner.check_numbers.lock().await;
+        if numbers.is_empty() {
+            *numbers = self.write(reserve_numbers).await?;
+        }
+        let number = numbers.start;
+        numbers.start += 1;
+        Ok(CheckId(number))
+    }
+
+    /// Notes that a check has begun. It may be left out, then the check is to be seen when it has ended.
     pub async fn begin_check(
         &self,
         site: SiteId,
+        check: CheckId,
         now: DateTime<Utc>,
-    ) -> Result<CheckId, StoreError> {
+    ) -> Result<(), StoreError> {
         self.write(move |db| {
-            db.prepare_cached("INSERT INTO checks (site, started_at) VALUES (?1, ?2)")?
-                .execute((site.0, micros(now)))
-                .map_err(StoreError::from)
-                .map_err(|error| match error.is_orphan() {
-                    true => StoreError::NotFound("site"),
-                    false => error,
-                })?;
-            Ok(CheckId(db.last_insert_rowid()))
+            db.prepare_cached(
+                "INSERT INTO checks (id, site, started_at) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute((check.0, site.0, micros(now)))
+            .map_err(|error| no_such_site(error.into()))?;
+            Ok(())
         })
         .await
     }
@@ -105,6 +120,61 @@ impl Store {
         })
         .await
     }
+}
+
+/// Notes how a check ended, unless it had ended before; whether it did so now.
+pub(super) fn end(
+    db: &Connection,
+    site: SiteId,
+    check: CheckId,
+    record: &CheckRecord,
+    new_changes: u64,
+) -> Result<bool, StoreError> {
+    let ended = db
+        .prepare_cached(
+            "INSERT INTO checks (id, site, started_at, finished_at, outcome, summary, new_changes, requests, bytes, problems)
+             VALUES (:id, :site, :started_at, :finished_at, :outcome, :summary, :new_changes, :requests, :bytes, :problems)
+             ON CONFLICT (id) DO UPDATE SET finished_at = excluded.finished_at, outcome = excluded.outcome,
+               summary = excluded.summary, new_changes = excluded.new_changes, requests = excluded.requests,
+               bytes = excluded.bytes, problems = excluded.problems
+             WHERE finished_at IS NULL AND site = excluded.site",
+        )?
+        .execute(named_params! {
+            ":id": check.0,
+            ":site": site.0,
+            ":started_at": micros(record.started_at),
+            ":finished_at": micros(record.finished_at),
+            ":outcome": record.outcome.as_str(),
+            ":summary": record.summary,
+            ":new_changes": integer(new_changes),
+            ":requests": record.requests,
+            ":bytes": integer(record.bytes),
+            ":problems": problems_as_column(&record.problems),
+        })
+        .map_err(|error| no_such_site(error.into()))?;
+    Ok(ended > 0)
+}
+
+/// A check belongs to a site.
+fn no_such_site(error: StoreError) -> StoreError {
+    match error.is_orphan() {
+        true => StoreError::NotFound("site"),
+        false => error,
+    }
+}
+
+/// Numbers for the next checks, which are no other program's from now on.
+fn reserve_numbers(db: &Connection) -> Result<Range<i64>, StoreError> {
+    let last = "SELECT seq FROM sqlite_sequence WHERE name = 'checks'";
+    let last: Option<i64> = db.query_row(last, [], |row| row.get("seq")).optional()?;
+    let next = last.unwrap_or(0) + 1;
+    let numbers = next..next + NUMBERS_AT_ONCE;
+    let sql = match last {
+        Some(_) => "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'checks'",
+        None => "INSERT INTO sqlite_sequence (name, seq) VALUES ('checks', ?1)",
+    };
+    db.execute(sql, [numbers.end - 1])?;
+    Ok(numbers)
 }
 
 fn check_from_row(row: &Row<'_>) -> Result<CheckRow, StoreError> {

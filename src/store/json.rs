@@ -21,6 +21,8 @@ struct DetailsForm {
     encoding: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     links: Vec<LinkForm>,
 }
@@ -80,6 +82,7 @@ pub(super) fn from_details(details: &Details) -> Option<String> {
         media_type: details.media_type.clone(),
         encoding: details.encoding.clone(),
         hash: details.hash.clone(),
+        note: details.note.clone(),
         links: links.collect(),
     }))
 }
@@ -103,6 +106,7 @@ pub(super) fn to_details(text: &str) -> Option<Details> {
         media_type: form.media_type,
         encoding: form.encoding,
         hash: form.hash,
+        note: form.note,
         links: links.collect::<Option<_>>()?,
     })
 }

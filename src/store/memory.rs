@@ -1,4 +1,5 @@
-//! Everything that a check needs to know of a site, read in one transaction.
+//! Everything that a check needs to know of a site, read in one transaction; what is known of its changes only when it
+//! is asked for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,32 +8,52 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Connection, Row};
 use url::Url;
 
+use super::error::StoreError;
 use super::shape::Shape;
-use super::{Store, StoreError, check, json, site, value};
-use crate::memory::{ChangeKey, CollectionMemory, DocumentMemory, Known, SiteMemory, Validators};
+use super::{Store, check, json, site, value};
+use crate::memory::{
+    ChangeKey, CollectionMemory, DocumentMemory, Known, RecallError, Recollection, SiteMemory,
+    Validators,
+};
 use crate::moment::Moment;
-use crate::site::{CollectionId, SiteId, SiteUrl};
+use crate::site::{CollectionId, Format, SiteId, SiteUrl};
 
 /// So many are walked through in less than a millisecond.
-const FEW_CHANGES: i64 = 2_000;
+const FEW_CHANGES: u64 = 2_000;
 
 impl Store {
     /// What is remembered of a site.
     pub async fn memory(&self, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
-        match self.read(move |db| change_count(db, id)).await? {
-            ..=FEW_CHANGES => self.read(move |db| memory(db, id)).await,
-            _ => self.read_long(move |db| memory(db, id)).await,
-        }
+        self.read(move |db| memory(db, self, id)).await
+    }
+
+    /// What is remembered of several sites, in the same order, those left out that are not there.
+    pub async fn memories(&self, ids: Vec<SiteId>) -> Result<Vec<SiteMemory>, StoreError> {
+        let store = self.clone();
+        self.read_long(move |db| {
+            let memories = ids.iter().map(|id| memory(db, &store, *id).transpose());
+            memories.flatten().collect()
+        })
+        .await
+    }
+
+    /// What is known of the changes of a collection, to be asked for when it is needed.
+    fn recollection(&self, id: CollectionId, change_count: u64) -> Recollection {
+        let store = self.clone();
+        Recollection::new(move || {
+            let store = store.clone();
+            Box::pin(async move {
+                let known = match change_count {
+                    ..=FEW_CHANGES => store.read(move |db| known(db, id)).await,
+                    _ => store.read_long(move |db| known(db, id)).await,
+                };
+                known.map_err(|error| Arc::new(error) as RecallError)
+            })
+        })
     }
 }
 
-fn change_count(db: &Connection, id: SiteId) -> Result<i64, StoreError> {
-    let sql = "SELECT ifnull(sum(change_count), 0) AS count FROM collections WHERE site = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    Ok(statement.query_row([id.0], |row| row.get("count"))?)
-}
-
-fn memory(db: &Connection, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
+fn memory(db: &Connection, store: &Store, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
     let mut statement = db.prepare_cached("SELECT * FROM sites WHERE id = ?1")?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else {
@@ -42,12 +63,14 @@ fn memory(db: &Connection, id: SiteId) -> Result<Option<SiteMemory>, StoreError>
         id,
         url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
         root: value::optional_url(row, "root")?,
+        format: value::parsed(row, "format", Format::parse)?,
+        title: row.get("title")?,
         about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
         status: site::status_from_row(row)?,
         interval_secs: value::natural(row, "interval_secs")?,
         failures: value::natural(row, "failures")?,
         documents: documents(db, id)?,
-        collections: collections(db, id)?,
+        collections: collections(db, store, id)?,
     }))
 }
 
@@ -87,23 +110,30 @@ fn document_from_row(row: &Row<'_>, url: &Url) -> Result<DocumentMemory, StoreEr
     })
 }
 
-fn collections(db: &Connection, site: SiteId) -> Result<Vec<CollectionMemory>, StoreError> {
+fn collections(
+    db: &Connection,
+    store: &Store,
+    site: SiteId,
+) -> Result<Vec<CollectionMemory>, StoreError> {
     let mut statement =
         db.prepare_cached("SELECT * FROM collections WHERE site = ?1 ORDER BY id")?;
     let mut rows = statement.query([site.0])?;
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
         let id = CollectionId(row.get("id")?);
-        let head: String = row.get("head")?;
+        let change_count = value::natural(row, "change_count")?;
         collections.push(CollectionMemory {
             id,
             identity: value::url(row, "identity")?,
             capability_list: value::optional_url(row, "capability_list")?,
+            title: row.get("title")?,
             about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
+            described_by: value::optional_url(row, "described_by")?,
+            is_own: row.get("is_own")?,
             last_processed: value::parsed(row, "last_processed", |text| Moment::parse(text).ok())?,
-            horizon: horizon_from_row(row)?,
             covered_until: value::optional_instant(row, "covered_until")?,
-            known: Arc::new(known(db, id, &head)?),
+            change_count,
+            known: store.recollection(id, change_count),
             lists: value::parsed(row, "lists", json::to_lists)?.unwrap_or_default(),
         });
     }
@@ -114,8 +144,17 @@ pub(super) fn horizon_from_row(row: &Row<'_>) -> Result<Option<DateTime<Utc>>, S
     value::parsed(row, "horizon", |text| text.parse().ok())
 }
 
-/// The keys of all changes: one walk through the collection's part of the table.
-fn known(db: &Connection, collection: CollectionId, head: &str) -> Result<Known, StoreError> {
+/// The keys of all changes: one walk through the collection's part of the table. With the horizon of the same moment,
+/// for whatever lies beyond it may have gone from the table meanwhile.
+fn known(db: &Connection, collection: CollectionId) -> Result<Known, StoreError> {
+    let mut statement = db.prepare_cached("SELECT head, horizon FROM collections WHERE id = ?1")?;
+    let mut rows = statement.query([collection.0])?;
+    // A collection that was removed has nothing, and nothing can be saved for it.
+    let Some(row) = rows.next()? else {
+        return Ok(Known::default());
+    };
+    let head: String = row.get("head")?;
+    let mut known = Known::since(horizon_from_row(row)?);
     let mut statement =
         db.prepare_cached("SELECT at, shape, url FROM changes WHERE collection = ?1")?;
     let (at, shape, url) = (
@@ -124,8 +163,7 @@ fn known(db: &Connection, collection: CollectionId, head: &str) -> Result<Known,
         statement.column_index("url")?,
     );
     let mut rows = statement.query([collection.0])?;
-    let mut known = Known::default();
-    let mut whole = String::from(head);
+    let mut whole = head.clone();
     while let Some(row) = rows.next()? {
         let shape = Shape::read(row.get(at)?, row.get(shape)?)?;
         let tail = row.get_ref(url)?.as_str();

@@ -34,12 +34,15 @@ mod subscription;
 mod value;
 mod wait;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 pub use self::account::{Admission, NewAccount, Token};
 pub use self::brief::{EntryBrief, Place, PlaceError, Wanted};
@@ -75,6 +78,8 @@ struct Inner {
     readers: Arc<Semaphore>,
     /// Connections for reading that nobody uses at the moment.
     idle: Mutex<Vec<Connection>>,
+    /// Numbers for the next checks.
+    check_numbers: AsyncMutex<Range<i64>>,
 }
 
 impl Store {
@@ -115,6 +120,7 @@ impl Store {
             queue: group::Queue::default(),
             readers: Arc::new(Semaphore::new(READERS as usize)),
             idle: Mutex::default(),
+            check_numbers: AsyncMutex::new(0..0),
         };
         Ok(Store {
             inner: Arc::new(inner),
@@ -189,17 +195,30 @@ impl Store {
         T: Send + 'static,
         F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
+        self.write_within(Duration::ZERO, act).await
+    }
+
+    /// The same for those who are not in a hurry: waits so long for others to be written together with.
+    async fn write_within<T, F>(&self, patience: Duration, act: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
         let mut answer = self.inner.queue.add(act);
+        let heard = |answer: Result<group::Answer<T>, _>| match answer {
+            Ok(Ok(result)) => result,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Closed),
+        };
+        if !patience.is_zero()
+            && let Ok(answer) = timeout(patience, &mut answer).await
+        {
+            return heard(answer);
+        }
         loop {
             let writer = tokio::select! {
                 biased;
-                answer = &mut answer => {
-                    return match answer {
-                        Ok(Ok(result)) => result,
-                        Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                        Err(_) => Err(StoreError::Closed),
-                    };
-                }
+                answer = &mut answer => return heard(answer),
                 writer = self.inner.writer.clone().lock_owned() => writer,
             };
             // Nobody has done it for us, so we do it for all who wait.

@@ -3,6 +3,8 @@
 //! The guarantee that every change is announced once rests on this: changes, entries, validators and the time of the
 //! next check are on the disk together. Saving the same check again changes nothing.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, OptionalExtension, named_params};
 use url::Url;
 
@@ -11,6 +13,9 @@ use super::value::{self, integer, micros};
 use super::{Store, StoreError, change, check, entry, json, shape};
 use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
+
+/// Nobody waits for a check to be saved, and whoever is saved together with others costs the disk less.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// What saving a check came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,8 +39,10 @@ impl Store {
         record: CheckRecord,
     ) -> Result<Saved, StoreError> {
         let instance = self.instance().await;
-        self.write(move |db| save(db, &instance, site, check, &record))
-            .await
+        self.write_within(PATIENCE, move |db| {
+            save(db, &instance, site, check, &record)
+        })
+        .await
     }
 }
 
@@ -46,12 +53,34 @@ fn save(
     check: CheckId,
     record: &CheckRecord,
 ) -> Result<Saved, StoreError> {
-    let Some(mut saved) = unfinished(db, site, check)? else {
+    let entries = record.collections.iter().flat_map(|one| &one.entries);
+    let new_changes = entries.map(|entry| entry.changes.len() as u64).sum();
+    let mut saved = Saved {
+        new_changes,
+        ..Saved::default()
+    };
+    if !check::end(db, site, check, record, new_changes)? {
         return Ok(Saved {
             already_saved: true,
             ..Saved::default()
         });
-    };
+    }
+    if !record.collections.is_empty() {
+        save_collections(db, instance, site, record, &mut saved)?;
+    }
+    cover(db, site, record)?;
+    save_documents(db, site, &record.documents)?;
+    save_site(db, site, record, &mut saved)?;
+    Ok(saved)
+}
+
+fn save_collections(
+    db: &Connection,
+    instance: &str,
+    site: SiteId,
+    record: &CheckRecord,
+    saved: &mut Saved,
+) -> Result<(), StoreError> {
     let (url, mut next) = site_in_brief(db, site)?;
     let minter = Minter {
         instance,
@@ -59,27 +88,21 @@ fn save(
         now: record.finished_at,
     };
     for collection in &record.collections {
-        save_collection(db, site, &minter, collection, &mut next, &mut saved)?;
+        save_collection(db, site, &minter, collection, &mut next, saved)?;
     }
-    save_documents(db, site, &record.documents)?;
-    save_site(db, site, record, next, &mut saved)?;
-    finish(db, check, record, saved.new_changes)?;
-    Ok(saved)
+    db.prepare_cached("UPDATE sites SET next_n = ?2, next_entry = ?3 WHERE id = ?1")?
+        .execute((site.0, next.n, next.entry))?;
+    Ok(())
 }
 
-/// None if the check has ended.
-fn unfinished(db: &Connection, site: SiteId, check: CheckId) -> Result<Option<Saved>, StoreError> {
-    let is_finished: Option<bool> = db
-        .prepare_cached(
-            "SELECT finished_at IS NOT NULL AS is_finished FROM checks WHERE id = ?1 AND site = ?2",
-        )?
-        .query_row((check.0, site.0), |row| row.get("is_finished"))
-        .optional()?;
-    match is_finished {
-        Some(true) => Ok(None),
-        Some(false) => Ok(Some(Saved::default())),
-        None => Err(StoreError::NotFound("check")),
+/// Notes of collections that nothing is new there.
+fn cover(db: &Connection, site: SiteId, record: &CheckRecord) -> Result<(), StoreError> {
+    let mut update =
+        db.prepare_cached("UPDATE collections SET covered_until = ?3 WHERE id = ?1 AND site = ?2")?;
+    for collection in &record.covered {
+        update.execute((collection.0, site.0, micros(record.started_at)))?;
     }
+    Ok(())
 }
 
 /// The numbers that the next change and the next entry of a site get.
@@ -137,7 +160,6 @@ fn save_collection(
         let entry_id = entries.add(site, id, range, (place, next.entry), entry)?;
         saved.entries.push(entry_id);
         (place, next.entry) = (place + 1, next.entry + 1);
-        saved.new_changes += entry.changes.len() as u64;
         saved.is_visible = true;
     }
     let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
@@ -267,7 +289,6 @@ fn save_site(
     db: &Connection,
     site: SiteId,
     record: &CheckRecord,
-    next: Next,
     saved: &mut Saved,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
@@ -275,7 +296,7 @@ fn save_site(
     let update =
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until, next_n = :next_n, next_entry = :next_entry
+           quiet_until = :quiet_until
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -285,8 +306,6 @@ fn save_site(
         ":last_check_at": micros(record.finished_at),
         ":next_check_at": micros(record.next_check_at),
         ":quiet_until": record.quiet_until.map(micros),
-        ":next_n": next.n,
-        ":next_entry": next.entry,
     })?;
     if let Some(found) = &record.site {
         let changed = db
@@ -303,28 +322,5 @@ fn save_site(
             ))?;
         saved.is_visible |= changed > 0;
     }
-    Ok(())
-}
-
-fn finish(
-    db: &Connection,
-    check: CheckId,
-    record: &CheckRecord,
-    new_changes: u64,
-) -> Result<(), StoreError> {
-    let update =
-        "UPDATE checks SET finished_at = :finished_at, outcome = :outcome, summary = :summary,
-           new_changes = :new_changes, requests = :requests, bytes = :bytes, problems = :problems
-         WHERE id = :id";
-    db.prepare_cached(update)?.execute(named_params! {
-        ":id": check.0,
-        ":finished_at": micros(record.finished_at),
-        ":outcome": record.outcome.as_str(),
-        ":summary": record.summary,
-        ":new_changes": integer(new_changes),
-        ":requests": record.requests,
-        ":bytes": integer(record.bytes),
-        ":problems": check::problems_as_column(&record.problems),
-    })?;
     Ok(())
 }

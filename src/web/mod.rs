@@ -34,8 +34,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::{Server, ServerHandle};
-use actix_web::http::header::{self, HeaderName};
+use actix_http::{Request, Response};
+use actix_service::apply_fn_factory;
+use actix_web::body::BoxBody;
+use actix_web::dev::{self, Server, ServerHandle, ServiceResponse};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::json;
@@ -114,12 +117,19 @@ pub type Data = web::Data<Service>;
 pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server, ServerHandle)> {
     let https = service.paths.is_https();
     let service = web::Data::new(service);
+    feeds::keep_ready(&service);
+    let safety = safety(https);
     let app = move || {
-        App::new()
+        let app = App::new()
             .wrap(from_fn(session::around))
-            .wrap(safe_headers(https))
+            .wrap(safe_headers(&safety))
             .app_data(service.clone())
-            .configure(routes)
+            .configure(routes);
+        let (service, safety) = (service.clone(), safety.clone());
+        // A feed that is ready is nearly all that anybody asks for: it is answered before anything else is looked at.
+        apply_fn_factory(app, move |request, app: &_| {
+            front(&service, &safety, request, app)
+        })
     };
     let server = HttpServer::new(app)
         .workers(WORKERS)
@@ -200,20 +210,59 @@ async fn health(service: Data) -> HttpResponse {
     response
 }
 
-fn safe_headers(https: bool) -> DefaultHeaders {
-    let headers = DefaultHeaders::new()
-        .add((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY))
-        .add((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .add((header::X_FRAME_OPTIONS, "DENY"))
-        .add((header::REFERRER_POLICY, "no-referrer"))
-        .add((
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ));
-    match https {
-        true => headers.add((header::STRICT_TRANSPORT_SECURITY, "max-age=31536000")),
-        false => headers,
+/// Hands out a feed that is ready, or asks the application.
+fn front<S>(
+    service: &Service,
+    safety: &Safety,
+    request: Request,
+    app: &S,
+) -> impl Future<Output = Result<Response<BoxBody>, actix_web::Error>> + use<S>
+where
+    S: dev::Service<Request, Response = ServiceResponse<BoxBody>, Error = actix_web::Error>,
+{
+    let ready = ready_feed(service, safety, &request);
+    let ready = ready.ok_or_else(|| app.call(request));
+    async move {
+        match ready {
+            Ok(response) => Ok(response),
+            Err(answering) => answering.await.map(Response::from),
+        }
     }
+}
+
+fn ready_feed(service: &Service, safety: &Safety, request: &Request) -> Option<Response<BoxBody>> {
+    let address = request.uri().path_and_query()?.as_str();
+    let (method, headers) = (request.method(), &request.head().headers);
+    let mut response = (service.feeds).ready(method, address, headers, (service.clock)())?;
+    for (name, value) in safety.iter() {
+        let headers = response.headers_mut();
+        headers.insert(name.clone(), value.clone());
+    }
+    Some(response.into())
+}
+
+/// Headers that every answer has.
+type Safety = Arc<[(HeaderName, HeaderValue)]>;
+
+fn safety(https: bool) -> Safety {
+    let opener = HeaderName::from_static("cross-origin-opener-policy");
+    let transport = https.then_some((header::STRICT_TRANSPORT_SECURITY, "max-age=31536000"));
+    [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (opener, "same-origin"),
+    ]
+    .into_iter()
+    .chain(transport)
+    .map(|(name, value)| (name, HeaderValue::from_static(value)))
+    .collect()
+}
+
+fn safe_headers(safety: &Safety) -> DefaultHeaders {
+    let headers = safety.iter().cloned();
+    headers.fold(DefaultHeaders::new(), DefaultHeaders::add)
 }
 
 /// The address of a service that says nothing else: that of its listener.

@@ -232,6 +232,12 @@ impl Paths {
         self.below(&["api", "v1", "subscriptions", &id.to_string()])
     }
 
+    /// An address of ours as the service is asked for it, whatever its public address is.
+    pub fn below_root<'a>(&self, address: &'a str) -> &'a str {
+        let slash = self.root.as_str().len() - 1;
+        address.get(slash..).unwrap_or(address)
+    }
+
     fn below(&self, parts: &[&str]) -> String {
         let mut url = self.root.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -299,5 +305,6 @@ mod tests {
             paths.site_feed("a/b?c"),
             "https://bell.example/at/sites/a%2Fb%3Fc/feed.atom"
         );
+        assert_eq!(paths.below_root(&paths.site("fox")), "/sites/fox/");
     }
 }

@@ -136,15 +136,24 @@ fn any_details() -> impl Strategy<Value = Details> {
         of(any_text()),
         of(any_text()),
         of(any_text()),
+        of(any_note()),
         links,
     )
-        .prop_map(|(length, media_type, encoding, hash, links)| Details {
-            length,
-            media_type,
-            encoding,
-            hash,
-            links,
-        })
+        .prop_map(
+            |(length, media_type, encoding, hash, note, links)| Details {
+                length,
+                media_type,
+                encoding,
+                hash,
+                note,
+                links,
+            },
+        )
+}
+
+/// Words as an author writes them: on one line, with anything in it that means something in XML.
+fn any_note() -> impl Strategy<Value = String> {
+    "[a-zé<&>\"'\\]]{1,9}( [a-z狐]{1,5}){0,3}"
 }
 
 fn any_link() -> impl Strategy<Value = Link> {

@@ -59,6 +59,10 @@ impl Ask {
         self
     }
 
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Sends it and waits for the whole answer.
     pub fn to(&self, address: SocketAddr) -> Answered {
         let mut stream = TcpStream::connect(address).unwrap();

@@ -4,6 +4,7 @@ mod accounts; // sitebell account
 mod backup; // sitebell backup, sitebell restore
 mod feed; // --atom
 mod json; // --json
+mod publish; // sitebell publish
 pub mod serve; // sitebell serve
 mod settings; // flags, variables, sitebell.toml, --help
 mod terminal; // colour, progress, pipes

@@ -137,7 +137,12 @@ impl Writer<'_> {
             .map(|moment| self.text_element("lastmod", &moment.to_string()))
             .into_iter()
             .collect();
-        let body = self.interleave(vec![vec![loc], lastmod, vec![metadata], links]);
+        let note = (details.note.iter()).map(|note| {
+            let note = self.escape(note);
+            format!("<d:description xmlns:d='http://purl.org/dc/terms/'>{note}</d:description>")
+        });
+        let note: Vec<_> = note.collect();
+        let body = self.interleave(vec![vec![loc], lastmod, vec![metadata], links, note]);
         let name = qualified(
             self.style.sitemap_prefix,
             if is_index { "sitemap" } else { "url" },

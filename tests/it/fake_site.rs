@@ -13,8 +13,13 @@
 #![allow(dead_code)] // Each test uses the part that it needs.
 
 use std::collections::{HashMap, VecDeque};
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -226,6 +231,7 @@ type Handler = Box<dyn Fn(&Seen) -> Reply + Send + Sync>;
 struct State {
     once: Mutex<HashMap<String, VecDeque<Reply>>>,
     always: Mutex<HashMap<String, Arc<Handler>>>,
+    folder: Mutex<Option<PathBuf>>,
     seen: Mutex<Vec<Seen>>,
     connections: AtomicUsize,
     is_closing: AtomicBool,
@@ -290,6 +296,11 @@ impl FakeSite {
     /// From now on this path answers so. With a query in it only this query does, without one all do.
     pub fn serve(&self, path: &str, reply: Reply) {
         self.serve_with(path, move |_| reply.clone());
+    }
+
+    /// Paths that nobody set are files of this folder from now on.
+    pub fn serve_folder(&self, folder: &Path) {
+        *self.state.folder.lock().unwrap() = Some(folder.to_owned());
     }
 
     /// The answer depends on the request.
@@ -408,8 +419,39 @@ impl State {
                 return handler(seen);
             }
         }
+        let folder = self.folder.lock().unwrap().clone();
+        if let Some(reply) = folder.and_then(|folder| file(&folder, without_query)) {
+            return reply;
+        }
         Reply::new(404, "text/plain", "there is no such page")
     }
+}
+
+/// A file as static hosts serve it.
+fn file(folder: &Path, path: &str) -> Option<Reply> {
+    let decoded: Vec<u8> = percent_encoding::percent_decode_str(path).collect();
+    let below = Path::new(OsStr::from_bytes(&decoded))
+        .strip_prefix("/")
+        .ok()?;
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if !below.components().all(is_plain) {
+        return None;
+    }
+    let place = match path.ends_with('/') {
+        true => folder.join(below).join("index.html"),
+        false => folder.join(below),
+    };
+    let body = fs::read(&place).ok()?;
+    let content_type = match place.extension().and_then(OsStr::to_str) {
+        Some("html" | "htm") => "text/html",
+        Some("xml") => "application/xml",
+        Some("json") => "application/json",
+        _ => "application/octet-stream",
+    };
+    let mut hasher = DefaultHasher::new();
+    body.hash(&mut hasher);
+    let tag = format!("\"{:x}\"", hasher.finish());
+    Some(Reply::new(200, content_type, body).etag(tag))
 }
 
 fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<Seen>> {

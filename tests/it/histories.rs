@@ -204,7 +204,11 @@ impl Follower<'_> {
             }
             Step::CrashUnsaved { after } => {
                 self.advance(after);
-                self.store().begin_check(self.site, self.now).await.unwrap();
+                let check = self.store().number_check().await.unwrap();
+                self.store()
+                    .begin_check(self.site, check, self.now)
+                    .await
+                    .unwrap();
                 let memory = self.store().memory(self.site).await.unwrap().unwrap();
                 let address = SiteUrl::parse(self.url.as_str()).unwrap();
                 let settings = CheckSettings::default();
@@ -290,6 +294,7 @@ impl Follower<'_> {
     /// Saves a check again, with something else in it: it must not matter.
     async fn save_again(&mut self, check: CheckId) -> Result<(), String> {
         let record = CheckRecord {
+            started_at: self.now,
             finished_at: self.now,
             outcome: Outcome::Failed,
             summary: "This was never said.".into(),
@@ -303,6 +308,7 @@ impl Follower<'_> {
             next_check_at: self.now,
             quiet_until: None,
             collections: vec![],
+            covered: vec![],
             documents: vec![],
         };
         let before = self.store().site(self.site).await.unwrap();

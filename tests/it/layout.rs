@@ -34,6 +34,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "discover",
         ],
     ),
+    (
+        "publish",
+        &[
+            "text", "moment", "change", "problem", "site", "read", "fetch",
+        ],
+    ),
     ("track", &["moment", "change", "problem", "site", "memory"]),
     (
         "store",
@@ -63,7 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "text", "moment", "change", "problem", "site", "account", "secret", "fetch", "load",
-            "check", "track", "store", "schedule", "feed", "web", "config",
+            "check", "publish", "track", "store", "schedule", "feed", "web", "config",
         ],
     ),
 ];
@@ -78,12 +84,17 @@ const HOMES: &[(&str, &[&str])] = &[
     ("askama", &["feed/", "web/"]),
     ("rusqlite", &["store/"]),
     ("actix_web", &["web/"]),
+    ("actix_http", &["web/"]),
+    ("actix_service", &["web/"]),
     ("utoipa", &["web/api/"]),
     ("tokio_cron_scheduler", &["schedule/"]),
     ("argon2", &["secret.rs"]),
     ("getrandom", &["secret.rs"]),
-    ("sha2", &["secret.rs", "web/feeds/"]),
+    ("sha2", &["secret.rs", "web/feeds/", "publish/"]),
     ("opml", &["web/lists.rs", "read/"]),
+    ("globset", &["publish/"]),
+    ("regex", &["publish/"]),
+    ("rustix", &["publish/"]),
     ("rpassword", &["cli/"]),
     ("governor", &["web/limits.rs"]),
     ("multer", &["web/forms.rs"]),

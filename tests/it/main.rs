@@ -22,6 +22,7 @@ mod layout; // which part of the source may use which, and what the README promi
 mod names; // resolvers
 mod person; // somebody with cookies who fills in forms
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
+mod publishing; // the author's side: folders that become followable
 mod reading; // reads a document and keeps everything that comes out
 mod rules; // proposal IFCC-0001, rule by rule
 mod scheduling; // what is due is read in good time

@@ -64,6 +64,7 @@ pub fn collection(identity: &str, silent: Vec<Change>, entries: Vec<NewEntry>) -
 
 pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
     CheckRecord {
+        started_at: now(),
         finished_at: now(),
         outcome: Outcome::Changed,
         summary: "Something new.".into(),
@@ -82,12 +83,14 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         next_check_at: now() + TimeDelta::hours(1),
         quiet_until: None,
         collections,
+        covered: vec![],
         documents: vec![],
     }
 }
 
 pub async fn save(store: &Store, site: SiteId, record: CheckRecord) -> Saved {
-    let check = store.begin_check(site, now()).await.unwrap();
+    let check = store.number_check().await.unwrap();
+    store.begin_check(site, check, now()).await.unwrap();
     store.save_check(site, check, record).await.unwrap()
 }
 

@@ -414,7 +414,8 @@ async fn every_change_is_on_some_page_and_no_page_is_too_long() {
             }
             let follow = page.text().split("href=\"").skip(1).filter_map(|rest| {
                 let (href, rest) = rest.split_once('"')?;
-                let is_next = rest.starts_with(" rel=\"next\"") || rest.starts_with(">and ");
+                let is_next = rest.starts_with(" class=\"button plain\" rel=\"next\"")
+                    || rest.starts_with(">and ");
                 let path = href
                     .trim_start_matches("https://bell.example")
                     .replace("&#38;", "&");
@@ -527,4 +528,48 @@ async fn lists_that_cannot_be_used_are_refused_and_lines_that_cannot_are_told() 
     world.scheduler().idle().await;
     assert!(carol.open("/home").has("The Fox Den"));
     assert_eq!(world.announced(SiteId(1)).len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_a_site_wrote_becomes_part_of_a_page() {
+    let world = world().await;
+    let den = Den::new();
+    let evil = "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=alert(2)&gt;\"'";
+    den.about("/about.xml", "/", evil);
+    let changes = [
+        "created /<script>alert(3)</script> 2026-03-01".replace('<', "&lt;"),
+        "updated /a?\"onmouseover=\"alert(4) 2026-03-02".replace('"', "&quot;"),
+        "updated javascript:alert(5) 2026-03-03".to_owned(),
+        "deleted /x 2026-03-04T&lt;b&gt;".to_owned(),
+    ];
+    let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+    den.change_list("/changelist.xml", "from='2026-01-01'", &changes);
+    let mut carol = sign_up(&world, "carol");
+    let page = read(&world, &mut carol, &den).await;
+    carol.send(&page, "/follow", &[("folder", "<i>x</i>")]);
+    let report = format!("/check?url={}", den.url("/"));
+    until(&mut carol, &report, "What to put right");
+    for path in [
+        den.page("/").as_str(),
+        &den.page("/fox.example/"),
+        "/home",
+        "/home?q=<script>alert(6)</script>&folder=%3Ci%3E",
+        "/home/sites",
+        &report,
+        "/check?url=<script>alert(7)</script>",
+    ] {
+        let page = carol.open(&path.replace('<', "%3C").replace('>', "%3E"));
+        let text = page.text();
+        for part in [
+            "<script>",
+            "<img src=x",
+            "<b>",
+            "<i>",
+            "\"onmouseover",
+            "href=\"javascript",
+        ] {
+            assert!(!text.contains(part), "{path}: {part} in {text}");
+        }
+    }
+    assert!(carol.open(&den.page("/")).has("&#60;script&#62;alert(1)"));
 }

@@ -30,11 +30,15 @@ use url::Url;
 
 use crate::ask::{Answered, Ask};
 use crate::den::{NOW, open_settings};
+use crate::feeds::valid;
 use crate::names::Loopback;
 use crate::person::Person;
 
 /// Where the service says it is.
 pub const PUBLIC: &str = "https://bell.example/";
+
+/// What there is for feeds that are ready.
+pub const FEED_MEMORY: u64 = 1 << 20;
 
 pub struct World {
     folder: TempDir,
@@ -60,6 +64,8 @@ pub struct World {
 
 struct Running {
     store: Store,
+    feeds: Arc<Feeds>,
+    public: Url,
     scheduler: Scheduler,
     address: SocketAddr,
     server: ServerHandle,
@@ -118,6 +124,10 @@ impl World {
         &self.running().scheduler
     }
 
+    pub fn feeds(&self) -> &Feeds {
+        &self.running().feeds
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.running().address
     }
@@ -144,7 +154,7 @@ impl World {
         let store = Store::open(self.folder.path()).await.unwrap();
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);
-        let feeds = Arc::new(Feeds::new(1 << 20));
+        let feeds = Arc::new(Feeds::new(FEED_MEMORY));
         let readings = Arc::new(Readings::default());
         let work = Work {
             store: store.clone(),
@@ -169,7 +179,7 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
-        let public = match self.public.as_str() {
+        let public: Url = match self.public.as_str() {
             "" => web::local_url(address),
             public => public.parse().unwrap(),
         };
@@ -177,8 +187,8 @@ impl World {
             store: store.clone(),
             scheduler: scheduler.clone(),
             fetcher,
-            feeds,
-            paths: Paths::new(public),
+            feeds: feeds.clone(),
+            paths: Paths::new(public.clone()),
             people: People {
                 registration: self.registration,
                 first: self.first,
@@ -196,6 +206,8 @@ impl World {
         tokio::spawn(server);
         self.running = Some(Running {
             store,
+            feeds,
+            public,
             scheduler,
             address,
             server: handle,
@@ -250,8 +262,12 @@ impl World {
         person
     }
 
+    /// The answer to a request. A feed is held against every rule that there is for feeds, whoever asked for it.
     pub fn ask(&self, ask: Ask) -> Answered {
-        ask.to(self.address())
+        let answer = ask.to(self.address());
+        let address = format!("{}{}", self.running().public, &ask.path()[1..]);
+        valid::answered(&answer, &address, self.now());
+        answer
     }
 
     /// What alice gets.

@@ -9,6 +9,7 @@ mod graph;
 mod json_ld;
 mod rdf;
 mod vocabulary;
+mod write;
 
 use url::Url;
 
@@ -16,6 +17,7 @@ use super::charset;
 use super::html::HtmlHead;
 use super::xml::{self, XmlError};
 use crate::site::About;
+pub use write::write;
 
 /// Longest document that is read.
 pub const MAX_BYTES: usize = 1_024 * 1_024;

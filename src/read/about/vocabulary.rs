@@ -17,7 +17,7 @@ pub(super) enum Property {
 /// The namespace of RDF itself.
 pub(super) const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 
-const TERMS: &str = "http://purl.org/dc/terms/";
+pub(super) const TERMS: &str = "http://purl.org/dc/terms/";
 const ELEMENTS: &str = "http://purl.org/dc/elements/1.1/";
 const FOAF: &str = "http://xmlns.com/foaf/0.1/";
 const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";

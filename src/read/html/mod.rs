@@ -3,6 +3,7 @@
 //! Reads the first [`MAX_BYTES`] and never fails: a page that says nothing gives an empty [`HtmlHead`]. No script runs,
 //! nothing is fetched, no markup passes through: every string is plain text, cleaned, and still to be escaped.
 
+pub mod main_text;
 mod place;
 mod text;
 

@@ -8,6 +8,10 @@ pub const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 /// The namespace of `md` and `ln`.
 pub const RS: &str = "http://www.openarchives.org/rs/terms/";
 
+/// The namespace of `description`: what an author says about a change. ResourceSync has no element for words, but has
+/// room for those of others.
+pub const DCTERMS: &str = "http://purl.org/dc/terms/";
+
 /// What kind of document something is, or leads to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Capability {

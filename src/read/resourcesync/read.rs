@@ -8,13 +8,13 @@ use std::io::Read;
 
 use url::Url;
 
-use super::document::{Capability, Document, Entry, RS, SITEMAP};
+use super::document::{Capability, DCTERMS, Document, Entry, RS, SITEMAP};
 use crate::change::{ChangeKind, Link};
 use crate::moment::{Moment, MomentError};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::address;
 use crate::read::xml::{InputError, Item, Tag, XmlFault, XmlReader};
-use crate::text::quote;
+use crate::text::{clean, quote};
 
 /// The limit of the Sitemaps protocol.
 pub const MAX_ENTRIES: usize = 50_000;
@@ -253,6 +253,7 @@ struct Draft {
     /// A `sitemap` in a list or a `url` in an index.
     wrong_element: bool,
     lastmod: String,
+    note: String,
 }
 
 impl Draft {
@@ -273,6 +274,7 @@ enum Collecting {
     Nothing,
     Loc,
     Lastmod,
+    Note,
 }
 
 /// Walks through the document and collects what it says.
@@ -373,6 +375,12 @@ impl<'a> Parser<'a> {
                     self.collecting = Collecting::Lastmod;
                 }
             }
+            (3, "description") if tag.namespace() == DCTERMS && self.in_entry => {
+                self.draft.note.clear();
+                if !tag.is_empty() {
+                    self.collecting = Collecting::Note;
+                }
+            }
             (3, "md") if rs && self.in_entry => self.entry_metadata(tag),
             (3, "ln") if rs && self.in_entry => {
                 let links = &mut self.draft.entry.details.links;
@@ -437,7 +445,12 @@ impl<'a> Parser<'a> {
         let depth = self.depth;
         self.depth -= 1;
         match depth {
-            3 => self.collecting = Collecting::Nothing,
+            3 => {
+                if self.collecting == Collecting::Note {
+                    self.draft.entry.details.note = clean::description(&self.draft.note);
+                }
+                self.collecting = Collecting::Nothing;
+            }
             2 if self.in_entry => return Need::Finish,
             _ => {}
         }
@@ -452,6 +465,7 @@ impl<'a> Parser<'a> {
             Collecting::Nothing => return,
             Collecting::Loc => &mut self.draft.entry.loc,
             Collecting::Lastmod => &mut self.draft.lastmod,
+            Collecting::Note => &mut self.draft.note,
         };
         let text = match target.is_empty() {
             true => text.trim_start(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::document::{Document, Entry, RS, SITEMAP};
+use super::document::{DCTERMS, Document, Entry, RS, SITEMAP};
 use crate::change::Link;
 use crate::moment::Moment;
 
@@ -13,7 +13,15 @@ pub fn write(document: &Document) -> String {
         false => ("urlset", "url"),
     };
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    let _ = writeln!(text, "<{root} xmlns=\"{SITEMAP}\" xmlns:rs=\"{RS}\">");
+    let has_notes = (document.entries.iter()).any(|entry| entry.details.note.is_some());
+    let words = match has_notes {
+        true => format!(" xmlns:dcterms=\"{DCTERMS}\""),
+        false => String::new(),
+    };
+    let _ = writeln!(
+        text,
+        "<{root} xmlns=\"{SITEMAP}\" xmlns:rs=\"{RS}\"{words}>"
+    );
     for link in &document.links {
         write_link(&mut text, "  ", link);
     }
@@ -64,6 +72,13 @@ fn write_entry(text: &mut String, item: &str, entry: &Entry) {
     }
     for link in &entry.details.links {
         write_link(text, "    ", link);
+    }
+    if let Some(note) = &entry.details.note {
+        let note = escape(note);
+        let _ = writeln!(
+            text,
+            "    <dcterms:description>{note}</dcterms:description>"
+        );
     }
     let _ = writeln!(text, "  </{item}>");
 }
@@ -121,7 +136,7 @@ impl Tag {
 }
 
 /// Text for an element or an attribute. What XML cannot say at all is left out.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let legal: String = text
         .chars()
         .filter(|&character| crate::text::is_legal(character))

@@ -1,14 +1,16 @@
 //! A document that is ready, and what a reader gets of it: all of it in the coding it likes, or that nothing changed.
+//!
+//! Whatever can be known beforehand is made when the document is rendered, so that an answer is put together from parts.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::Header as _;
-use actix_web::http::header::{self, AcceptEncoding, Encoding, HeaderMap, HeaderValue, HttpDate};
+use actix_web::http::header::{self, HeaderMap, HeaderValue, HttpDate};
 use actix_web::web::Bytes;
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpResponse, HttpResponseBuilder};
 use chrono::{DateTime, SubsecRound, Utc};
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -16,13 +18,16 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 
-use super::{Form, Source};
+use super::{Form, Now, Source};
 use crate::feed::{self, Document};
+use crate::web::Data;
 use crate::web::error::WebError;
 
 /// Nobody should wait longer to ask again, and nobody needs to ask more often.
 const LONGEST_FRESH_SECS: i64 = 24 * 60 * 60;
 const SHORTEST_FRESH_SECS: i64 = 60;
+/// Readers of a private feed may ask four times an hour.
+const PRIVATE_FRESH_SECS: i64 = 15 * 60;
 /// Good, and fast enough to be done whenever a feed changes.
 const GZIP_LEVEL: u32 = 6;
 const BROTLI_LEVEL: i32 = 5;
@@ -39,14 +44,45 @@ pub async fn prepare(
     }
 }
 
+/// What a document was made of, and which generation of that.
+pub struct MadeOf(Vec<(Source, Arc<Now>, u64)>);
+
+impl MadeOf {
+    /// These, as they are now. To be asked for before anything that is shown.
+    pub fn now(service: &Data, sources: impl IntoIterator<Item = Source>) -> MadeOf {
+        let mut made_of = MadeOf(Vec::new());
+        made_of.add(service, sources);
+        made_of
+    }
+
+    /// These too.
+    pub fn add(&mut self, service: &Data, sources: impl IntoIterator<Item = Source>) {
+        self.0.extend(sources.into_iter().map(|source| {
+            let now = service.feeds.now(source);
+            let generation = now.generation.load(Ordering::SeqCst);
+            (source, now, generation)
+        }));
+    }
+}
+
+/// Who may see and keep a document.
+pub enum Whom {
+    /// Everybody, and every cache on the way; and when there may be something new, as far as was known then.
+    Everybody(Option<DateTime<Utc>>),
+    /// Nobody but the one who asked.
+    One,
+}
+
 /// A document that is ready to be sent. Kept compressed: nearly every reader wants it so.
 pub struct Prepared {
-    /// What it was made of, and which generation of that.
-    pub made_of: Vec<(Source, u64)>,
-    pub next_check_at: Option<DateTime<Utc>>,
+    made_of: MadeOf,
+    whom: Whom,
     form: Form,
-    updated_at: DateTime<Utc>,
-    tag: String,
+    /// To the second, because that is all that comes back.
+    modified: HttpDate,
+    last_modified: HeaderValue,
+    /// Strong, so another one for each coding.
+    tags: [HeaderValue; 3],
     gzip: Bytes,
     brotli: Bytes,
 }
@@ -54,8 +90,8 @@ pub struct Prepared {
 impl Prepared {
     /// Renders and compresses a document.
     pub fn new(
-        made_of: Vec<(Source, u64)>,
-        next_check_at: Option<DateTime<Utc>>,
+        made_of: MadeOf,
+        whom: Whom,
         form: Form,
         document: &Document<'_>,
     ) -> std::io::Result<Prepared> {
@@ -64,7 +100,9 @@ impl Prepared {
             Form::Json => feed::to_json(document),
         };
         let hash = Sha256::digest(text.as_bytes());
-        let tag = hash.iter().take(16).map(|byte| format!("{byte:02x}"));
+        let tag: String = (hash.iter().take(16))
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let mut gzip = GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL));
         gzip.write_all(text.as_bytes())?;
         let mut brotli = Vec::new();
@@ -74,12 +112,14 @@ impl Prepared {
             ..Default::default()
         };
         brotli::BrotliCompress(&mut text.as_bytes(), &mut brotli, &params)?;
+        let modified = HttpDate::from(SystemTime::from(document.updated_at().trunc_subsecs(0)));
         Ok(Prepared {
             made_of,
-            next_check_at,
+            whom,
             form,
-            updated_at: document.updated_at(),
-            tag: tag.collect(),
+            modified,
+            last_modified: value(&modified.to_string()),
+            tags: ["", "-gzip", "-br"].map(|coding| value(&format!("\"{tag}{coding}\""))),
             gzip: gzip.finish()?.into(),
             brotli: brotli.into(),
         })
@@ -88,6 +128,22 @@ impl Prepared {
     /// What it takes in memory.
     pub fn bytes(&self) -> u64 {
         (self.gzip.len() + self.brotli.len()) as u64
+    }
+
+    /// What it was made of.
+    pub fn sources(&self) -> impl Iterator<Item = Source> {
+        self.made_of.0.iter().map(|(source, ..)| *source)
+    }
+
+    /// Whether nothing of that has changed since.
+    pub fn is_current(&self) -> bool {
+        let mut made_of = self.made_of.0.iter();
+        made_of.all(|(_, now, made)| now.generation.load(Ordering::SeqCst) == *made)
+    }
+
+    /// Whether it needs no key.
+    pub fn is_for_everybody(&self) -> bool {
+        matches!(self.whom, Whom::Everybody(_))
     }
 
     fn plain(&self) -> std::io::Result<Bytes> {
@@ -105,14 +161,28 @@ impl Prepared {
         }
     }
 
-    /// Strong, so another one for each coding.
-    fn etag(&self, coding: Coding) -> String {
-        match coding {
-            Coding::Plain => format!("\"{}\"", self.tag),
-            Coding::Gzip => format!("\"{}-gzip\"", self.tag),
-            Coding::Brotli => format!("\"{}-br\"", self.tag),
-        }
+    /// Until when nobody needs to ask again.
+    fn cache_control(&self, now: DateTime<Utc>) -> String {
+        let next_check = |known: Option<DateTime<Utc>>| {
+            let told = self.made_of.0.iter();
+            let told = told.map(|(_, now, _)| now.next_check_at.load(Ordering::Relaxed));
+            let told = told.filter(|seconds| *seconds > 0).min();
+            told.or(known.map(|at| at.timestamp()))
+        };
+        let (whom, fresh_for) = match self.whom {
+            Whom::Everybody(known) => {
+                let fresh_for = next_check(known).map_or(0, |at| at - now.timestamp());
+                ("public", fresh_for)
+            }
+            Whom::One => ("private", PRIVATE_FRESH_SECS),
+        };
+        let fresh_for = fresh_for.clamp(SHORTEST_FRESH_SECS, LONGEST_FRESH_SECS);
+        format!("{whom}, max-age={fresh_for}")
     }
+}
+
+fn value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("dates and digits may stand in a header")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,52 +192,38 @@ enum Coding {
     Brotli,
 }
 
-/// Who may keep an answer.
-pub enum For {
-    /// Every cache on the way.
-    Everybody,
-    /// Nobody but the one who asked.
-    One,
-}
-
-/// The answer to a request for a document that is fresh for so many seconds.
-pub fn answer(feed: &Prepared, request: &HttpRequest, whom: For, fresh_for: i64) -> HttpResponse {
-    let coding = wanted(request);
-    let tag = feed.etag(coding);
-    // To the second, because that is all that comes back.
-    let modified = HttpDate::from(SystemTime::from(feed.updated_at.trunc_subsecs(0)));
-    let is_known = is_known(request.headers(), feed, modified);
-    let mut response = HttpResponse::build(match is_known {
+/// The answer to a request with these headers.
+pub fn answer(feed: &Prepared, asked: &HeaderMap, now: DateTime<Utc>) -> HttpResponse {
+    let coding = wanted(asked);
+    let is_known = is_known(asked, feed);
+    let mut response = HttpResponseBuilder::new(match is_known {
         true => StatusCode::NOT_MODIFIED,
         false => StatusCode::OK,
     });
-    let fresh_for = fresh_for.clamp(SHORTEST_FRESH_SECS, LONGEST_FRESH_SECS);
-    let whom = match whom {
-        For::Everybody => "public",
-        For::One => "private",
-    };
+    let vary = HeaderValue::from_static("Accept, Accept-Encoding");
     response
-        .insert_header((header::ETAG, tag))
-        .insert_header(header::LastModified(modified))
-        .insert_header((
-            header::CACHE_CONTROL,
-            format!("{whom}, max-age={fresh_for}"),
-        ))
-        .insert_header((header::VARY, "Accept, Accept-Encoding"));
+        .insert_header((header::ETAG, feed.tags[coding as usize].clone()))
+        .insert_header((header::LAST_MODIFIED, feed.last_modified.clone()))
+        .insert_header((header::CACHE_CONTROL, feed.cache_control(now)))
+        .insert_header((header::VARY, vary));
     if is_known {
         return response.finish();
     }
-    response.insert_header((header::CONTENT_TYPE, feed.media_type(is_browser(request))));
+    let media_type = HeaderValue::from_static(feed.media_type(is_browser(asked)));
+    response.insert_header((header::CONTENT_TYPE, media_type));
+    let name = match coding {
+        Coding::Brotli => Some("br"),
+        Coding::Gzip => Some("gzip"),
+        Coding::Plain => None,
+    };
+    if let Some(name) = name {
+        response.insert_header((header::CONTENT_ENCODING, HeaderValue::from_static(name)));
+    }
     let body = match coding {
         Coding::Brotli => Ok(feed.brotli.clone()),
         Coding::Gzip => Ok(feed.gzip.clone()),
         Coding::Plain => feed.plain(),
     };
-    match coding {
-        Coding::Brotli => drop(response.insert_header((header::CONTENT_ENCODING, "br"))),
-        Coding::Gzip => drop(response.insert_header((header::CONTENT_ENCODING, "gzip"))),
-        Coding::Plain => {}
-    }
     match body {
         Ok(body) => response.body(body),
         // What we compressed ourselves a moment ago.
@@ -176,39 +232,53 @@ pub fn answer(feed: &Prepared, request: &HttpRequest, whom: For, fresh_for: i64)
 }
 
 /// Whether a person looks at it: browsers want pages, and know nothing of feeds.
-fn is_browser(request: &HttpRequest) -> bool {
-    let accepted = request.headers().get(header::ACCEPT);
+fn is_browser(asked: &HeaderMap) -> bool {
+    let accepted = asked.get(header::ACCEPT);
     let accepted = accepted.and_then(|value| value.to_str().ok());
     accepted.is_some_and(|types| {
         types.contains("text/html") && !types.contains("atom+xml") && !types.contains("rss+xml")
     })
 }
 
-/// The coding that a reader likes best, of those that there are.
-fn wanted(request: &HttpRequest) -> Coding {
-    let Ok(accepted) = AcceptEncoding::parse(request) else {
-        return Coding::Plain;
-    };
-    if request.headers().get(header::ACCEPT_ENCODING).is_none() {
-        return Coding::Plain;
+/// The coding that a reader likes best, of those that there are; the smaller one where it likes both.
+fn wanted(asked: &HeaderMap) -> Coding {
+    let mut given: [Option<f32>; 3] = [None; 3];
+    let mut others: Option<f32> = None;
+    for list in asked.get_all(header::ACCEPT_ENCODING) {
+        for part in list.to_str().unwrap_or_default().split(',') {
+            let (name, weight) = part.split_once(';').unwrap_or((part, ""));
+            let weight = weight
+                .trim()
+                .strip_prefix("q=")
+                .map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
+            match name.trim() {
+                "identity" => given[Coding::Plain as usize] = Some(weight),
+                "gzip" | "x-gzip" => given[Coding::Gzip as usize] = Some(weight),
+                "br" => given[Coding::Brotli as usize] = Some(weight),
+                "*" => others = Some(weight),
+                _ => {}
+            }
+        }
     }
-    let offered = [Encoding::brotli(), Encoding::gzip(), Encoding::identity()];
-    match accepted.negotiate(offered.iter()) {
-        Some(coding) if coding == Encoding::brotli() => Coding::Brotli,
-        Some(coding) if coding == Encoding::gzip() => Coding::Gzip,
-        _ => Coding::Plain,
+    let mut best = (Coding::Plain, given[Coding::Plain as usize].unwrap_or(0.0));
+    for coding in [Coding::Gzip, Coding::Brotli] {
+        let weight = given[coding as usize].or(others).unwrap_or(0.0);
+        if weight > 0.0 && weight >= best.1 {
+            best = (coding, weight);
+        }
     }
+    best.0
 }
 
 /// Whether the reader has it already. A tag is the better witness: where one is given, the time is not looked at.
-fn is_known(headers: &HeaderMap, feed: &Prepared, modified: HttpDate) -> bool {
-    let mut tags = headers.get_all(header::IF_NONE_MATCH).peekable();
+fn is_known(asked: &HeaderMap, feed: &Prepared) -> bool {
+    let mut tags = asked.get_all(header::IF_NONE_MATCH).peekable();
     if tags.peek().is_some() {
         return tags.any(|value| names(value, feed));
     }
-    let since = headers.get(header::IF_MODIFIED_SINCE);
+    let since = asked.get(header::IF_MODIFIED_SINCE);
     let since = since.and_then(|value| value.to_str().ok()?.parse::<HttpDate>().ok());
-    since.is_some_and(|since| modified <= since)
+    since.is_some_and(|since| feed.modified <= since)
 }
 
 /// Whether a list of tags has one of ours. A coding may have been undone or done on the way, so each of them will do.
@@ -216,11 +286,10 @@ fn names(value: &HeaderValue, feed: &Prepared) -> bool {
     let Ok(text) = value.to_str() else {
         return false;
     };
-    let ours = [Coding::Plain, Coding::Gzip, Coding::Brotli].map(|coding| feed.etag(coding));
     text.trim() == "*"
         || text.split(',').any(|tag| {
             let tag = tag.trim();
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
-            ours.iter().any(|own| own == tag)
+            feed.tags.iter().any(|own| own.as_bytes() == tag.as_bytes())
         })
 }

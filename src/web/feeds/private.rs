@@ -4,14 +4,14 @@
 //! logged, and can be renewed. It is looked up again after a minute at most.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 
-use super::answer::{For, Prepared, answer, prepare};
+use super::answer::{MadeOf, Prepared, Whom, answer, prepare};
 use super::render::collection_subject;
 use super::{Form, Key, Part, Source, Whose, grain};
 use crate::account::AccountId;
@@ -28,8 +28,6 @@ const ITEMS: usize = 50;
 const BELIEVED: Duration = Duration::from_secs(60);
 /// Far more than there are readers of one instance.
 const MOST_KEYS: usize = 10_000;
-/// Readers of such a feed may ask four times an hour.
-const FRESH_SECS: i64 = 15 * 60;
 
 /// Keys that were good a moment ago, by their hashes.
 #[derive(Default)]
@@ -110,8 +108,13 @@ pub(super) async fn show(
         grain: grain(query.entries.as_deref())?,
         part,
     };
-    let feed = service.feeds.get(&service, key).await?;
-    Ok(answer(&feed, &request, For::One, FRESH_SECS))
+    let feed = service.feeds.get(&service, &key).await?;
+    Ok(answer(&feed, request.headers(), (service.clock)()))
+}
+
+/// A place as [`parse_place`] reads it.
+pub(super) fn written(place: &FollowedPlace) -> String {
+    format!("{}.{}.{}", place.found_at, place.collection, place.n)
 }
 
 fn parse_place(text: &str) -> Option<FollowedPlace> {
@@ -133,12 +136,10 @@ pub(super) async fn render(
 ) -> Result<Arc<Prepared>, WebError> {
     // Asked for before anything that is shown: what comes in between makes it outdated, and not the other way round.
     let own = Source::Account(account);
-    let mut made_of = vec![(own, service.feeds.now(own).generation)];
+    let mut made_of = MadeOf::now(service, [own]);
     let subscriptions = service.store.subscriptions(account).await?;
-    for subscription in subscriptions {
-        let source = Source::Site(subscription.site);
-        made_of.push((source, service.feeds.now(source).generation));
-    }
+    let sites: BTreeSet<SiteId> = subscriptions.iter().map(|one| one.site).collect();
+    made_of.add(service, sites.into_iter().map(Source::Site));
     let found = service.store.account(account).await?;
     let found = found.ok_or(WebError::NotFound("feed"))?;
     let (name, none_at) = (found.name, found.created_at);
@@ -211,15 +212,13 @@ pub(super) async fn render(
         let has_more = items.len() > ITEMS;
         items.truncate(ITEMS);
         let path = |form: Form, place: Option<&FollowedPlace>| {
-            let place =
-                place.map(|place| format!("{}.{}.{}", place.found_at, place.collection, place.n));
+            let place = place.map(written);
             let by_page = key.grain == Grain::Pages;
             (service.paths).account_feed(form.extension(), &secret, by_page, place.as_deref())
         };
-        let own = (after != FollowedPlace::FIRST).then_some(&after);
         let last = items.last().filter(|_| has_more).map(|(place, _)| *place);
         let links = Links {
-            own: Some(path(key.form, own)),
+            own: Some(key.address(&service.paths)),
             json: Some(path(Form::Json, None)),
             stylesheet: Some(service.paths.feed_style()),
             next: last.map(|place| path(key.form, Some(&place))),
@@ -232,7 +231,7 @@ pub(super) async fn render(
             none_at,
             links,
         };
-        Prepared::new(made_of, None, key.form, &document)
+        Prepared::new(made_of, Whom::One, key.form, &document)
     };
     prepare(compose).await
 }

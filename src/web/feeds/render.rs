@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::answer::{Prepared, prepare};
+use super::answer::{MadeOf, Prepared, Whom, prepare};
 use super::{Key, Part, Source};
 use crate::feed::{self, Document, Grain, Item, Links, Subject};
 use crate::site::{CollectionId, SiteId};
@@ -16,8 +16,10 @@ use crate::web::Data;
 use crate::web::error::WebError;
 use crate::web::paths::FeedPath;
 
-/// Items of the live document, and of an archive.
+/// Items of the live document.
 const ITEMS: i64 = 50;
+/// Items of an archive: so many that there are always two of them, each with a link to the other, or none.
+const ARCHIVE_ITEMS: i64 = ITEMS / 2;
 
 /// Renders and compresses a document.
 pub(super) async fn render(
@@ -28,7 +30,7 @@ pub(super) async fn render(
 ) -> Result<Arc<Prepared>, WebError> {
     let id = find_id(service, site).await?;
     // Asked for before anything that is shown: what comes in between makes it outdated, and not the other way round.
-    let generation = service.feeds.now(Source::Site(id)).generation;
+    let made_of = MadeOf::now(service, [Source::Site(id)]);
     let site = service.store.site(id).await?;
     let site = site.ok_or(WebError::NotFound("site"))?;
     let collection = match collection {
@@ -51,15 +53,12 @@ pub(super) async fn render(
             }
             service.store.entries_in(of, places).await?
         }
-        Part::Live if key.grain == Grain::Checks => {
-            service.store.entries_in(of, count - ITEMS..count).await?
-        }
-        Part::Live => before(service, of, i64::MAX).await?,
-        Part::Before(n) => before(service, of, n).await?,
+        Part::Live => newest(service, key, of, i64::MAX).await?,
+        Part::Before(n) => newest(service, key, of, n).await?,
         Part::After(_) => return Err(WebError::NotFound("feed")),
     };
     let (service, key) = (service.clone(), key.clone());
-    let compose = move || compose(&service, &key, &site, collection, count, &rows, generation);
+    let compose = move || compose(&service, &key, &site, collection, count, &rows, made_of);
     prepare(compose).await
 }
 
@@ -79,18 +78,24 @@ async fn find_id(service: &Data, slug: &str) -> Result<SiteId, WebError> {
     }
 }
 
-/// The newest entries before a change, as many as have enough pages.
-async fn before(service: &Data, of: EntriesOf, n: i64) -> Result<Vec<EntryRow>, WebError> {
-    Ok(service
-        .store
-        .entries_before(of, n, ITEMS as u32 + 1)
-        .await?)
+/// The newest entries before a change: as many as there are items, and one more to see whether there are others.
+async fn newest(
+    service: &Data,
+    key: &Key,
+    of: EntriesOf,
+    n: i64,
+) -> Result<Vec<EntryRow>, WebError> {
+    let limit = match key.grain {
+        Grain::Checks => ITEMS,
+        Grain::Pages => ITEMS + 1,
+    };
+    Ok(service.store.entries_before(of, n, limit as u32).await?)
 }
 
 /// The places of the entries of an archive.
 fn places(archive: i64) -> Range<i64> {
-    let start = archive.saturating_mul(ITEMS);
-    start..start.saturating_add(ITEMS)
+    let start = archive.saturating_mul(ARCHIVE_ITEMS);
+    start..start.saturating_add(ARCHIVE_ITEMS)
 }
 
 fn compose(
@@ -100,7 +105,7 @@ fn compose(
     collection: Option<usize>,
     count: i64,
     rows: &[EntryRow],
-    generation: u64,
+    made_of: MadeOf,
 ) -> std::io::Result<Prepared> {
     let paths = &service.paths;
     let parts: HashMap<CollectionId, (Subject<'_>, &CollectionRow)> = (site.collections.iter())
@@ -127,6 +132,7 @@ fn compose(
         items.extend(found.into_iter().map(|item| (row.n + item.place(), item)));
     }
     let mut links = Links {
+        own: Some(key.address(paths)),
         json: Some(paths.feed(&FeedPath {
             extension: "json",
             ..path
@@ -136,12 +142,10 @@ fn compose(
     };
     match key.part {
         Part::Live if key.grain == Grain::Checks => {
-            links.own = Some(paths.feed(&path));
-            let last = count / ITEMS - 1;
-            links.prev_archive = (last >= 0 && count > ITEMS).then(|| paths.archive(&path, last));
+            let last = count / ARCHIVE_ITEMS - 1;
+            links.prev_archive = (count > ITEMS).then(|| paths.archive(&path, last));
         }
         Part::Archive(archive) => {
-            links.own = Some(paths.archive(&path, archive));
             links.json = None;
             links.current = Some(paths.feed(&path));
             links.prev_archive = (archive > 0).then(|| paths.archive(&path, archive - 1));
@@ -157,10 +161,6 @@ fn compose(
             items.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
             let has_more = items.len() > ITEMS as usize;
             items.truncate(ITEMS as usize);
-            links.own = Some(match key.part {
-                Part::Before(n) => paths.feed_before(&path, n),
-                _ => paths.feed(&path),
-            });
             let last = items.last().filter(|_| has_more);
             links.next = last.map(|(n, _)| paths.feed_before(&path, *n));
         }
@@ -172,8 +172,12 @@ fn compose(
         none_at: site.added_at,
         links,
     };
-    let made_of = vec![(Source::Site(site.id), generation)];
-    Prepared::new(made_of, site.next_check_at, key.form, &document)
+    Prepared::new(
+        made_of,
+        Whom::Everybody(site.next_check_at),
+        key.form,
+        &document,
+    )
 }
 
 /// A collection as the subject of a feed.

@@ -52,12 +52,27 @@ pub struct Browser {
     profile: TempDir,
 }
 
-struct Driver(Child);
+struct Driver {
+    child: Child,
+    /// By which the processes of the browser are known.
+    profile: PathBuf,
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        // A test that failed has not closed its browser, which would go on for ever.
+        let profile = self.profile.to_string_lossy();
+        for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            if String::from_utf8_lossy(&words).contains(&*profile) {
+                let _ = Command::new("kill")
+                    .arg("-9")
+                    .arg(process.file_name())
+                    .status();
+            }
+        }
     }
 }
 
@@ -393,7 +408,11 @@ fn start_driver(folder: &Path) -> (Driver, u16) {
     });
     // Its output has to go somewhere as long as it runs.
     std::thread::spawn(move || lines.for_each(drop));
-    (Driver(driver), port.expect("chromedriver says where it is"))
+    let driver = Driver {
+        child: driver,
+        profile: folder.to_owned(),
+    };
+    (driver, port.expect("chromedriver says where it is"))
 }
 
 /// The source of axe-core.

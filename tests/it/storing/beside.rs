@@ -34,6 +34,7 @@ fn two_programs_write_at_once_and_neither_hears_of_a_lock() {
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
+                .enable_time()
                 .build()
                 .unwrap();
             runtime.block_on(async {
@@ -211,11 +212,10 @@ async fn whatever_was_saved_is_there_after_sudden_death() {
             .filter(|check| check.finished_at.is_some())
             .count();
         let memory = store.memory(site).await.unwrap().unwrap();
-        let known: usize = memory
-            .collections
-            .iter()
-            .map(|collection| collection.known.len())
-            .sum();
+        let mut known = 0;
+        for collection in &memory.collections {
+            known += collection.known.get().await.unwrap().len();
+        }
         assert_eq!(
             found, finished,
             "a check and its changes are saved together"

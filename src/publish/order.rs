@@ -1,0 +1,196 @@
+//! One publication, from what an author asks for to what is on the disk.
+//!
+//! [`prepare`] reads and decides, [`carry_out`] writes. In between, an author can look at what would happen.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use url::Url;
+
+use super::folder::{self, Found, PageRules};
+use super::notes::Notes;
+use super::plan::{self, Plan};
+use super::state::{self, State};
+use super::write::{self, Copied, Watch};
+use super::{OWN_FOLDER, PublishError, Site, at, links, sitemap};
+use crate::read::html::HtmlHead;
+use crate::site::About;
+
+/// What an author asks for.
+#[derive(Debug)]
+pub struct Order {
+    /// The folder of the site.
+    pub folder: PathBuf,
+    /// The site.
+    pub site: Site,
+    /// Which files are pages, and what of them counts.
+    pub rules: PageRules,
+    /// The author's words about what changed.
+    pub notes: Notes,
+    /// Whether a plain sitemap is wanted, too.
+    pub sitemap: bool,
+    /// Whether pages get a link to their collection.
+    pub html_links: bool,
+    /// Whether a site may lose its last page.
+    pub allow_empty: bool,
+}
+
+/// What would be done.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The documents and the changes.
+    pub plan: Plan,
+    /// What is in the folder.
+    pub found: Found,
+    /// Whether nothing was published before.
+    pub is_first: bool,
+    /// The files that would be written, in the order of their paths.
+    pub to_write: BTreeSet<String>,
+    copied: Vec<Copied>,
+    sitemap: Vec<(String, String)>,
+    pages: Vec<PathBuf>,
+    _lock: File,
+}
+
+/// Reads the folder, compares it with what was published before (by `live`, or else by the folder itself), and decides
+/// what to write at `now`.
+pub fn prepare(
+    order: &mut Order,
+    live: Option<(State, Vec<Copied>)>,
+    now: DateTime<Utc>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Prepared, PublishError> {
+    let folder = &order.folder;
+    if !folder.is_dir() {
+        return refuse(format!(
+            "{} is not a folder; name the one that your pages are in",
+            folder.display()
+        ));
+    }
+    let lock = write::lock(folder)?;
+    write::recover(folder)?;
+    state::check_places(folder)?;
+    let (before, copied) = match live {
+        Some((state, copied)) => (Some(state), copied),
+        None => (state::in_folder(folder)?, Vec::new()),
+    };
+    let site_chars = order.site.url.as_str().len();
+    let found = folder::read(folder, site_chars, &order.rules, progress)?;
+    check(order, before.as_ref(), &found)?;
+    let said = front_page(folder, &order.site.url);
+    order.site.about = std::mem::take(&mut order.site.about).or(said);
+    let plan = plan::plan(&order.site, before.as_ref(), &found, &order.notes, now);
+    let sitemap = match order.sitemap {
+        true => sitemap::write(&order.site, &plan.state),
+        false => Vec::new(),
+    };
+    let mut prepared = Prepared {
+        to_write: write::differences(folder, &plan, &copied)
+            .into_iter()
+            .collect(),
+        is_first: before.is_none(),
+        plan,
+        found,
+        copied,
+        sitemap,
+        pages: Vec::new(),
+        _lock: lock,
+    };
+    for (name, text) in &prepared.sitemap {
+        state::check_mark(&folder.join(name))?;
+        if !write::is_there(&folder.join(name), text.as_bytes()) {
+            prepared.to_write.insert(name.clone());
+        }
+    }
+    if order.html_links {
+        for (address, page) in &prepared.found.pages {
+            let list = plan::capability_list_of(&order.site, address);
+            if linked(folder, &page.path, &list)?.is_some() {
+                let shown = page.path.to_string_lossy().into_owned();
+                prepared.to_write.insert(shown);
+                prepared.pages.push(page.path.clone());
+            }
+        }
+    }
+    Ok(prepared)
+}
+
+/// Writes what was prepared.
+pub fn carry_out(order: &Order, prepared: &Prepared, watch: Watch<'_>) -> Result<(), PublishError> {
+    let folder = &order.folder;
+    write::write(folder, &prepared.plan, &prepared.copied, watch)?;
+    for (name, text) in &prepared.sitemap {
+        let path = folder.join(name);
+        if !write::is_there(&path, text.as_bytes()) {
+            write::write_file(&path, text.as_bytes(), watch)?;
+        }
+    }
+    for (address, page) in &prepared.found.pages {
+        if prepared.pages.contains(&page.path) {
+            let list = plan::capability_list_of(&order.site, address);
+            if let Some(text) = linked(folder, &page.path, &list)? {
+                // A link to a page stays one.
+                let place = folder.join(&page.path);
+                let place = place
+                    .canonicalize()
+                    .map_err(at(&place, "cannot be found"))?;
+                write::write_file(&place, &text, watch)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse<T>(sentence: String) -> Result<T, PublishError> {
+    Err(PublishError::Folder(sentence))
+}
+
+/// Refuses what would tell followers something that the author can hardly mean.
+fn check(order: &Order, before: Option<&State>, found: &Found) -> Result<(), PublishError> {
+    let (site, folder) = (&order.site, &order.folder);
+    if let Some(before) = before.filter(|before| before.site != site.url) {
+        return Err(PublishError::State(format!(
+            "this site was published as {}; to publish it at {}, remove the folder {OWN_FOLDER} first, and its \
+             followers begin anew there",
+            before.site, site.url
+        )));
+    }
+    if found.pages.is_empty() && !order.allow_empty {
+        let folder = folder.display();
+        return refuse(match before.is_some_and(|state| !state.pages.is_empty()) {
+            true => format!(
+                "{folder} has no pages any more; if all of them were deleted on purpose, say so with --allow-empty"
+            ),
+            false => format!("{folder} has no pages; name the folder that your HTML files are in"),
+        });
+    }
+    for collection in &site.collections {
+        let is_known = before.is_some_and(|state| state.logs.contains_key(&collection.folder));
+        if !is_known && !folder.join(&collection.folder).is_dir() {
+            return refuse(format!(
+                "there is no folder {} in {}; a collection is a folder and its title, such as fox=Fox Den",
+                collection.folder,
+                folder.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What the front page says about the site, for what its author did not say otherwise.
+fn front_page(folder: &Path, url: &Url) -> About {
+    let page = ["index.html", "index.htm"]
+        .iter()
+        .find_map(|name| fs::read(folder.join(name)).ok());
+    page.map(|page| HtmlHead::parse(&page, None, url).into())
+        .unwrap_or_default()
+}
+
+/// A page with its link, if that is not there yet.
+fn linked(folder: &Path, page: &Path, list: &str) -> Result<Option<Vec<u8>>, PublishError> {
+    let path = folder.join(page);
+    let text = fs::read(&path).map_err(at(&path, "cannot be read"))?;
+    Ok(links::with_link(&text, list))
+}

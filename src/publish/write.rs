@@ -1,0 +1,209 @@
+//! Writes what was planned, so that whoever reads the folder finds what was there before or what is there now.
+//!
+//! All documents but the entry point are in one folder, so a new one is made beside it and the two change places in one
+//! step. The entry point changes only when the set of collections does, and is renamed into its place after that.
+//! Whatever a run that was killed has left behind is tidied up by the next.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::plan::Plan;
+use super::{ENTRY_POINT, OWN_FOLDER, PublishError, at};
+
+/// The new folder until it takes its place, and the old one after that.
+const NEW_FOLDER: &str = ".sitebell-new";
+/// The old folder, on file systems where two folders cannot change places in one step.
+const OLD_FOLDER: &str = ".sitebell-old";
+
+/// Asked before every step that touches the disk; an error stops the run there, as if it had been killed.
+pub type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
+
+/// A file to be written in full, at its path below the folder of the site.
+pub type Copied = (String, Vec<u8>);
+
+/// Which of the files of a plan are not there yet as they should be.
+pub fn differences(folder: &Path, plan: &Plan, copied: &[Copied]) -> Vec<String> {
+    let own = plan
+        .files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_bytes()));
+    let copied = copied
+        .iter()
+        .map(|(path, bytes)| (path.as_str(), &bytes[..]));
+    let entry_point = (ENTRY_POINT, plan.entry_point.as_bytes());
+    own.chain(copied)
+        .chain([entry_point])
+        .filter(|(path, bytes)| !is_there(&folder.join(path), bytes))
+        .map(|(path, _)| path.to_owned())
+        .collect()
+}
+
+/// Whether a file has exactly this content.
+pub fn is_there(path: &Path, bytes: &[u8]) -> bool {
+    let has_size = fs::metadata(path).is_ok_and(|file| file.len() == bytes.len() as u64);
+    has_size && fs::read(path).is_ok_and(|found| found == bytes)
+}
+
+/// Keeps everybody else from publishing the same folder until it is dropped.
+pub fn lock(folder: &Path) -> Result<File, PublishError> {
+    let file = File::open(folder).map_err(at(folder, "cannot be read"))?;
+    match file.try_lock() {
+        Err(fs::TryLockError::WouldBlock) => Err(PublishError::Folder(format!(
+            "{} is being published already; wait for that to end",
+            folder.display()
+        ))),
+        // Where folders cannot be locked, nobody can tell.
+        _ => Ok(file),
+    }
+}
+
+/// Tidies up after a run that was killed.
+pub fn recover(folder: &Path) -> Result<(), PublishError> {
+    let (own, old) = (folder.join(OWN_FOLDER), folder.join(OLD_FOLDER));
+    if old.is_dir() && !own.exists() {
+        fs::rename(&old, &own).map_err(at(&old, "cannot be put back"))?;
+    }
+    for left in [NEW_FOLDER, OLD_FOLDER] {
+        remove(&folder.join(left))?;
+    }
+    Ok(())
+}
+
+/// Writes a plan, and files of before that are not in the folder.
+pub fn write(
+    folder: &Path,
+    plan: &Plan,
+    copied: &[Copied],
+    watch: Watch<'_>,
+) -> Result<(), PublishError> {
+    let (own, new) = (folder.join(OWN_FOLDER), folder.join(NEW_FOLDER));
+    let in_own = |path: &str| {
+        PathBuf::from(
+            path.strip_prefix(OWN_FOLDER)
+                .unwrap_or(path)
+                .trim_start_matches('/'),
+        )
+    };
+    let texts = plan
+        .files
+        .iter()
+        .map(|(path, text)| (path, text.as_bytes()));
+    let copies = copied.iter().map(|(path, bytes)| (path, &bytes[..]));
+    let files: Vec<(PathBuf, &[u8])> = (copies.chain(texts))
+        .map(|(path, bytes)| (in_own(path), bytes))
+        .collect();
+    let differs = |(path, bytes): &(PathBuf, &[u8])| !is_there(&own.join(path), bytes);
+    if files.iter().any(differs) {
+        step(watch, &new)?;
+        fs::create_dir(&new).map_err(at(&new, "cannot be made"))?;
+        if own.is_dir() {
+            take_over(&own, &new, watch)?;
+        }
+        for (path, bytes) in &files {
+            let place = new.join(path);
+            step(watch, &place)?;
+            replace(&place, bytes).map_err(at(&place, "cannot be written"))?;
+        }
+        step(watch, &own)?;
+        change_places(folder, watch)?;
+        step(watch, &new)?;
+        remove(&new)?;
+    }
+    let entry_point = folder.join(ENTRY_POINT);
+    if !is_there(&entry_point, plan.entry_point.as_bytes()) {
+        step(watch, &entry_point)?;
+        write_file(&entry_point, plan.entry_point.as_bytes(), watch)?;
+    }
+    Ok(())
+}
+
+/// Writes a file so that it is there as a whole or as it was.
+pub fn write_file(path: &Path, bytes: &[u8], watch: Watch<'_>) -> Result<(), PublishError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.sitebell-new"));
+    let failed = |error| at(path, "cannot be written")(error);
+    let _ = fs::remove_file(&beside);
+    replace(&beside, bytes).map_err(failed)?;
+    if let Ok(old) = fs::metadata(path) {
+        fs::set_permissions(&beside, old.permissions()).map_err(failed)?;
+    }
+    step(watch, path)?;
+    fs::rename(&beside, path).map_err(failed)?;
+    Ok(())
+}
+
+fn step(watch: Watch<'_>, path: &Path) -> Result<(), PublishError> {
+    watch().map_err(at(path, "was not written"))
+}
+
+/// Writes a file in a place where nobody looks yet, never through a link to another.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Fills the new folder with what is in the old one, without copying where that can be helped.
+fn take_over(from: &Path, to: &Path, watch: Watch<'_>) -> Result<(), PublishError> {
+    for entry in fs::read_dir(from).map_err(at(from, "cannot be read"))? {
+        let entry = entry.map_err(at(from, "cannot be read"))?;
+        let (old, new) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(at(&old, "cannot be read"))?;
+        step(watch, &new)?;
+        if kind.is_dir() {
+            fs::create_dir(&new).map_err(at(&new, "cannot be made"))?;
+            take_over(&old, &new, watch)?;
+        } else if kind.is_symlink() {
+            let target = fs::read_link(&old).map_err(at(&old, "cannot be read"))?;
+            std::os::unix::fs::symlink(target, &new).map_err(at(&new, "cannot be made"))?;
+        } else if fs::hard_link(&old, &new).is_err() {
+            fs::copy(&old, &new).map_err(at(&old, "cannot be copied"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the new folder where the old one was, and the old one where the new one was.
+fn change_places(folder: &Path, watch: Watch<'_>) -> Result<(), PublishError> {
+    let (own, new, old) = (
+        folder.join(OWN_FOLDER),
+        folder.join(NEW_FOLDER),
+        folder.join(OLD_FOLDER),
+    );
+    let failed = |error| at(&own, "cannot be replaced")(error);
+    if !own.exists() {
+        return fs::rename(&new, &own).map_err(failed);
+    }
+    match renameat_with(CWD, &new, CWD, &own, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(()),
+        // Some file systems cannot do that. Then there is a moment without either, which `recover` ends.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            fs::rename(&own, &old).map_err(failed)?;
+            step(watch, &own)?;
+            fs::rename(&new, &own).map_err(failed)?;
+            step(watch, &old)?;
+            remove(&old)
+        }
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+fn remove(folder: &Path) -> Result<(), PublishError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(at(folder, "cannot be removed")(error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,232 @@
+//! Who is being read, who waits for that, and who is next. Bookkeeping and nothing else.
+//!
+//! A host is read at one place, and there are so many places. A site that was read leaves its place before it is saved,
+//! so that nobody waits for the disk; but only so many may be unsaved, so that a slow disk slows reading down.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
+use url::Url;
+
+use crate::memory::SiteMemory;
+use crate::site::{CheckId, SiteId, host_key};
+
+/// Sites that were read and are not saved yet, for each place.
+const UNSAVED: usize = 4;
+
+/// The places of a scheduler, and everyone who has one or wants one.
+pub(super) struct Places {
+    count: usize,
+    /// Sites that wait for their turn, are being read, or are being saved.
+    under_way: HashMap<SiteId, UnderWay>,
+    /// Sites that somebody asked for, and that wait for a place.
+    asked: VecDeque<SiteId>,
+    /// Sites that are due, with what is remembered of them, and that wait for a place.
+    due: VecDeque<SiteMemory>,
+    /// Hosts that are being read.
+    hosts: HashSet<String>,
+    /// The hosts of all that are under way, and of how many.
+    busy: HashMap<String, usize>,
+    /// Sites that are being saved.
+    unsaved: usize,
+}
+
+struct UnderWay {
+    host: String,
+    check: Arc<Numbered>,
+    /// None while it waits.
+    task: Option<AbortHandle>,
+    is_reading: bool,
+}
+
+/// A check and its number.
+pub(super) struct Numbered {
+    pub(super) id: CheckId,
+    pub(super) url: Url,
+    /// Whether the store knows that it has begun.
+    pub(super) is_begun: OnceCell<()>,
+}
+
+/// A site whose turn it is.
+pub(super) struct Next {
+    pub(super) site: SiteId,
+    pub(super) check: Arc<Numbered>,
+    /// None if it was asked for.
+    pub(super) memory: Option<SiteMemory>,
+}
+
+impl Places {
+    pub(super) fn new(count: usize) -> Self {
+        Places {
+            count,
+            under_way: HashMap::new(),
+            asked: VecDeque::new(),
+            due: VecDeque::new(),
+            hosts: HashSet::new(),
+            busy: HashMap::new(),
+            unsaved: 0,
+        }
+    }
+
+    /// The check of a site that is under way.
+    pub(super) fn check_of(&self, site: SiteId) -> Option<Arc<Numbered>> {
+        let under_way = self.under_way.get(&site)?;
+        Some(under_way.check.clone())
+    }
+
+    /// Lets a site wait that somebody asked for.
+    pub(super) fn ask(&mut self, site: SiteId, url: Url, id: CheckId) -> Arc<Numbered> {
+        self.asked.push_back(site);
+        self.begin(site, url, id)
+    }
+
+    /// Notes that a site is due, so that it is not found again; whether its host has time for it.
+    pub(super) fn announce(&mut self, site: SiteId, url: Url, id: CheckId) -> bool {
+        let is_busy = self.busy.contains_key(&host_key(&url));
+        if !is_busy {
+            self.begin(site, url, id);
+        }
+        !is_busy
+    }
+
+    /// Lets the announced sites wait. Those of which nothing is remembered any more are forgotten.
+    pub(super) fn add_due(&mut self, announced: &[SiteId], memories: Vec<SiteMemory>) {
+        for memory in memories {
+            if self.under_way.contains_key(&memory.id) {
+                self.due.push_back(memory);
+            }
+        }
+        for site in announced {
+            if !self.due.iter().any(|memory| memory.id == *site) {
+                self.forget(*site);
+            }
+        }
+    }
+
+    fn forget(&mut self, site: SiteId) -> Option<UnderWay> {
+        let forgotten = self.under_way.remove(&site)?;
+        if let Some(count) = self.busy.get_mut(&forgotten.host) {
+            *count -= 1;
+            if *count == 0 {
+                self.busy.remove(&forgotten.host);
+            }
+        }
+        Some(forgotten)
+    }
+
+    fn begin(&mut self, site: SiteId, url: Url, id: CheckId) -> Arc<Numbered> {
+        let host = host_key(&url);
+        let check = Arc::new(Numbered {
+            id,
+            url,
+            is_begun: OnceCell::new(),
+        });
+        *self.busy.entry(host.clone()).or_default() += 1;
+        let under_way = UnderWay {
+            host,
+            check: check.clone(),
+            task: None,
+            is_reading: false,
+        };
+        self.under_way.insert(site, under_way);
+        check
+    }
+
+    /// Gives a free place to a site: first to those that somebody waits for, then to those that are due.
+    pub(super) fn next(&mut self) -> Option<Next> {
+        if self.hosts.len() >= self.count || self.unsaved >= self.count * UNSAVED {
+            return None;
+        }
+        let is_free = |site: &SiteId| {
+            let under_way = self.under_way.get(site);
+            under_way.is_some_and(|site| !self.hosts.contains(&site.host))
+        };
+        let asked = self.asked.iter().position(is_free);
+        let (site, memory) = match asked.and_then(|place| self.asked.remove(place)) {
+            Some(site) => (site, None),
+            None => {
+                let place = self.due.iter().position(|memory| is_free(&memory.id))?;
+                let memory = self.due.remove(place)?;
+                (memory.id, Some(memory))
+            }
+        };
+        let under_way = self.under_way.get_mut(&site)?;
+        under_way.is_reading = true;
+        self.hosts.insert(under_way.host.clone());
+        Some(Next {
+            site,
+            check: under_way.check.clone(),
+            memory,
+        })
+    }
+
+    /// The task that reads and saves a site.
+    pub(super) fn set_task(&mut self, site: SiteId, task: AbortHandle) {
+        if let Some(under_way) = self.under_way.get_mut(&site) {
+            under_way.task = Some(task);
+        }
+    }
+
+    /// The place of a site is free; it is still to be saved.
+    pub(super) fn has_read(&mut self, site: SiteId) {
+        if let Some(under_way) = self.under_way.get_mut(&site)
+            && under_way.is_reading
+        {
+            under_way.is_reading = false;
+            self.hosts.remove(&under_way.host);
+            self.unsaved += 1;
+        }
+    }
+
+    /// All is done for a site.
+    pub(super) fn end(&mut self, site: SiteId) {
+        self.has_read(site);
+        if let Some(ended) = self.forget(site)
+            && ended.task.is_some()
+        {
+            self.unsaved -= 1;
+        }
+    }
+
+    /// How many more sites should wait, so that no place is ever free for want of them.
+    pub(super) fn wanted(&self) -> usize {
+        match self.due.len() <= self.count / 2 {
+            true => self.count - self.due.len(),
+            false => 0,
+        }
+    }
+
+    /// The hosts of all that are under way.
+    pub(super) fn busy(&self) -> Vec<String> {
+        self.busy.keys().cloned().collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Forgets all that wait.
+    pub(super) fn forget_waiting(&mut self) {
+        self.asked.clear();
+        self.due.clear();
+        let waiting = self
+            .under_way
+            .iter()
+            .filter(|(_, site)| site.task.is_none());
+        let waiting: Vec<SiteId> = waiting.map(|(site, _)| *site).collect();
+        for site in waiting {
+            self.forget(site);
+        }
+    }
+
+    /// Ends all that are being read or saved, and tells which checks.
+    pub(super) fn give_up(&mut self) -> Vec<(SiteId, CheckId)> {
+        let tasks = self.under_way.iter().filter_map(|(site, under_way)| {
+            under_way.task.as_ref()?.abort();
+            Some((*site, under_way.check.id))
+        });
+        tasks.collect()
+    }
+}

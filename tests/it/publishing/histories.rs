@@ -1,0 +1,170 @@
+//! Any history of a folder: the documents tell exactly what happened, across closings and restarts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use proptest::prelude::*;
+use sitebell::problem::Problems;
+use sitebell::publish::folder::{Found, FoundPage, PageHash};
+use sitebell::publish::notes::Notes;
+use sitebell::publish::plan::{Plan, plan};
+use sitebell::publish::state::{Manifest, State};
+use sitebell::publish::{Collection, Site};
+use sitebell::read::resourcesync::{Entry, ReadingRules, read};
+use url::Url;
+
+use super::about;
+use crate::den::NOW;
+
+const SITE: &str = "https://fox.example/den/";
+
+/// What the folder has at one time: for each page what it says, by a number; and how long it took to get there.
+type Step = (BTreeMap<u16, u8>, i64);
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let few = prop::collection::btree_map(0u16..8, 0u8..4, 0..8);
+    let many = (0u8..4, 0u16..1_300)
+        .prop_map(|(says, pages)| (0..pages).map(|page| (page, says)).collect());
+    (
+        prop_oneof![3 => few, 1 => many],
+        prop_oneof![Just(0), -90i64..90_000],
+    )
+}
+
+fn site() -> Site {
+    Site {
+        url: SITE.parse().unwrap(),
+        about: about("Den"),
+        collections: vec![Collection::new("odd", about("Odd"))],
+    }
+}
+
+fn address(page: u16) -> String {
+    match page % 2 {
+        1 => format!("odd/{page}.html"),
+        _ => format!("{page}.html"),
+    }
+}
+
+fn found(pages: &BTreeMap<u16, u8>) -> Found {
+    let page = |(page, says): (&u16, &u8)| {
+        // Each says something of its own, so that none can be taken for another that moved.
+        let hash = PageHash((u128::from(*page) << 8 | u128::from(*says)).to_be_bytes());
+        (
+            address(*page),
+            FoundPage {
+                path: PathBuf::new(),
+                hash,
+            },
+        )
+    };
+    Found {
+        pages: pages.iter().map(page).collect(),
+        ..Found::default()
+    }
+}
+
+/// The folder on the host.
+type Files = BTreeMap<String, String>;
+
+/// Reads everything again from the files alone, as a new run does.
+fn state(files: &Files) -> State {
+    let manifest = Manifest::parse(files["sitebell/manifest.json"].as_bytes()).unwrap();
+    let open = (manifest.files())
+        .map(|(folder, list, closed)| {
+            assert!(closed.iter().all(|file| files.contains_key(file)));
+            (folder.to_owned(), files[&list].clone().into_bytes())
+        })
+        .collect();
+    manifest.into_state(open, true).unwrap()
+}
+
+/// Follows a Capability List down to every change.
+fn changes(files: &Files, list: &str) -> Vec<String> {
+    let (document, _) = read_document(files, list);
+    let (changes, told) = read_document(files, &document[0].loc);
+    if !told.is_empty() || changes.is_empty() {
+        return told;
+    }
+    (changes.iter())
+        .flat_map(|child| read_document(files, &child.loc).1)
+        .collect()
+}
+
+fn read_document(files: &Files, address: &str) -> (Vec<Entry>, Vec<String>) {
+    let path = address.strip_prefix(SITE).unwrap();
+    let url: Url = address.parse().unwrap();
+    let (mut problems, mut told) = (Problems::default(), Vec::new());
+    let mut each = |entry: &Entry| {
+        let (kind, datetime) = (entry.change.unwrap(), entry.datetime.unwrap());
+        told.push(format!("{kind} {} {datetime}", &entry.loc[SITE.len()..]));
+    };
+    let text = files[path].as_bytes();
+    let reading = read(
+        text,
+        &url,
+        ReadingRules::default(),
+        &mut problems,
+        &mut each,
+    )
+    .unwrap();
+    assert!(problems.is_empty(), "{problems:?}");
+    assert!(told.len() <= 50_000);
+    (reading.document.entries, told)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_published_is_read_back_as_it_happened(steps in prop::collection::vec(any_step(), 1..12)) {
+        let site = site();
+        let mut now: DateTime<Utc> = NOW.parse().unwrap();
+        let mut files = Files::new();
+        let mut before: BTreeMap<u16, u8> = BTreeMap::new();
+        let mut history: [Vec<String>; 2] = Default::default();
+        let mut newest = None;
+        for (pages, pause) in steps {
+            now += TimeDelta::seconds(pause);
+            let known = (!files.is_empty()).then(|| state(&files));
+            let Plan { files: new, told, .. } = plan(&site, known.as_ref(), &found(&pages), &Notes::default(), now);
+            files.extend(new);
+            // The model: what is told, in the order of the addresses, at a time that never goes back.
+            let at = newest.map_or(now, |newest: DateTime<Utc>| newest.max(now));
+            let mut count = 0;
+            let all: std::collections::BTreeSet<u16> = before.keys().chain(pages.keys()).copied().collect();
+            let mut happened: Vec<(String, &str, usize)> = Vec::new();
+            for page in all {
+                let kind = match (before.get(&page), pages.get(&page)) {
+                    (None, Some(_)) => "created",
+                    (Some(_), None) => "deleted",
+                    (Some(one), Some(other)) if one != other => "updated",
+                    _ => continue,
+                };
+                count += 1;
+                happened.push((address(page), kind, usize::from(page % 2)));
+            }
+            happened.sort();
+            for (page, kind, collection) in happened {
+                history[collection].push(format!("{kind} {page} {}", at.format("%FT%TZ")));
+            }
+            prop_assert_eq!(told.len(), count);
+            if count > 0 || newest.is_none() {
+                newest = Some(at);
+            }
+            before = pages;
+            for (list, history) in [("capabilitylist.xml", &history[0]), ("odd/capabilitylist.xml", &history[1])] {
+                if files.contains_key(&format!("sitebell/{list}")) {
+                    prop_assert_eq!(&changes(&files, &format!("{SITE}sitebell/{list}")), history);
+                } else {
+                    prop_assert!(history.is_empty());
+                }
+            }
+            // A run with nothing new plans what is there already.
+            let again = plan(&site, Some(&state(&files)), &found(&before), &Notes::default(), now + TimeDelta::days(1));
+            prop_assert!(again.told.is_empty());
+            prop_assert!(again.files.iter().all(|(path, text)| files.get(path) == Some(text)));
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Other people's programs read what is published.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::Author;
+
+#[tokio::test]
+#[ignore = "needs the resync library: tests/run"]
+async fn the_resync_library_reads_every_list() {
+    let mut author = Author::with_nothing();
+    for page in 0..600 {
+        author.page(&format!("p{page}.html"), "words");
+    }
+    author.publish();
+    author.order.notes = sitebell::publish::notes::Notes::general("Redrew the vixen");
+    author.page("a & b.html", "new");
+    author.page("p7.html", "other words");
+    author.remove("p8.html");
+    author.publish();
+    let tools = std::env::var_os("SITEBELL_GENERATORS").expect("tests/run says where they are");
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/publishing/read_with_resync.py");
+    let output = Command::new(Path::new(&tools).join("venv/bin/python"))
+        .arg(script)
+        .arg(author.path(""))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let site = &author.order.site;
+    let index = site.address("sitebell/changelist-index.xml");
+    assert_eq!(lines[0], format!("capabilitylist changelist {index}"));
+    assert_eq!(lines.len(), 1 + 600 + 3);
+    let at = author.now.format("%FT%TZ");
+    let told =
+        |kind: &str, page: &str| format!("changelist.xml {kind} {} {at}", site.address(page));
+    assert_eq!(
+        lines[601..],
+        [
+            told("created", "a%20&%20b.html"),
+            told("updated", "p7.html"),
+            told("deleted", "p8.html")
+        ]
+    );
+}
