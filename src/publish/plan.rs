@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
 use super::folder::{Found, PageHash, Prints};
@@ -63,9 +63,11 @@ pub fn plan(
     notes: &Notes,
     now: DateTime<Utc>,
 ) -> Plan {
-    // A clock that was put back must not put the lists out of order.
+    // A clock that was put back must not put the lists out of order; and two runs within a second that tell of the same
+    // page must be told apart, or readers take the second change for the first.
     let now = Moment::from_utc(now);
-    let at = before.map_or(now, |state| now.max(state.newest));
+    let after = |newest: Moment| Moment::from_utc(newest.start() + TimeDelta::seconds(1));
+    let at = before.map_or(now, |state| now.max(after(state.newest)));
     let notes = notes
         .clone()
         .since(before.and_then(|state| state.changelog.as_deref()));

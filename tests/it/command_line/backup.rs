@@ -227,8 +227,8 @@ async fn a_damaged_database_gives_way_to_a_backup() {
     let place = place().await;
     place.done(&["backup", "copy"]);
     let file = place.data().join("sitebell.sqlite3");
-    let before = content(&file);
+    let before = found(&file);
     fs::write(&file, "eaten by a fox").unwrap();
     place.done(&["restore", "copy"]);
-    assert!(content(&file) == before);
+    assert!(found(&file) == before);
 }

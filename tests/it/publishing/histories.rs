@@ -133,8 +133,9 @@ proptest! {
             let known = (!files.is_empty()).then(|| state(&files));
             let Plan { files: new, told, .. } = plan(&site, known.as_ref(), &found(&pages), &Notes::default(), now);
             files.extend(new);
-            // The model: what is told, in the order of the addresses, at a time that never goes back.
-            let at = newest.map_or(now, |newest: DateTime<Utc>| newest.max(now));
+            // The model: what is told, in the order of the addresses, at a time that nothing was told at before.
+            let after = |newest: DateTime<Utc>| newest + TimeDelta::seconds(1);
+            let at = newest.map_or(now, |newest| now.max(after(newest)));
             let mut count = 0;
             let all: std::collections::BTreeSet<u16> = before.keys().chain(pages.keys()).copied().collect();
             let mut happened: Vec<(String, &str, usize)> = Vec::new();
