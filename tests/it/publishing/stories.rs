@@ -22,7 +22,7 @@ async fn announced_next_day(
     without_datetimes(&world.announced(site)[before..])
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_edited_is_announced_and_nothing_else() {
     let world = World::new().await;
     let mut author = Author::new();
