@@ -3,7 +3,7 @@
 //! Each builds a small site with a real generator, publishes it, deploys it to a host on loopback, and lets the service
 //! follow it; then edits, builds, publishes and deploys again, and the service must announce exactly what was edited.
 //!
-//! They need the generators, so they run only when asked for: tests/run installs them and says where they are.
+//! They need the generators, so they run only when asked for: tests/recipes installs them and says where they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn problems(world: &World, site: SiteId) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-/// Where tests/run has put what is no package of the system.
+/// Where tests/recipes has put what is no package of the system.
 fn tools() -> Option<PathBuf> {
     std::env::var_os("SITEBELL_GENERATORS").map(PathBuf::from)
 }
@@ -203,7 +203,7 @@ async fn by_hand() {
 }
 
 #[tokio::test]
-#[ignore = "needs the generators: tests/run"]
+#[ignore = "needs the generators: tests/recipes"]
 async fn hugo() {
     let recipe = Recipe {
         page: "hugo.md",
@@ -238,7 +238,7 @@ async fn hugo() {
 }
 
 #[tokio::test]
-#[ignore = "needs the generators: tests/run"]
+#[ignore = "needs the generators: tests/recipes"]
 async fn jekyll() {
     let recipe = Recipe {
         page: "jekyll.md",
@@ -275,7 +275,7 @@ async fn jekyll() {
 }
 
 #[tokio::test]
-#[ignore = "needs the generators: tests/run"]
+#[ignore = "needs the generators: tests/recipes"]
 async fn pelican() {
     let recipe = Recipe {
         page: "pelican.md",
@@ -304,7 +304,7 @@ async fn pelican() {
 }
 
 #[tokio::test]
-#[ignore = "needs the generators: tests/run"]
+#[ignore = "needs the generators: tests/recipes"]
 async fn eleventy() {
     let recipe = Recipe {
         page: "eleventy.md",
@@ -340,7 +340,7 @@ async fn eleventy() {
 }
 
 #[tokio::test]
-#[ignore = "needs the generators: tests/run"]
+#[ignore = "needs the generators: tests/recipes"]
 async fn astro() {
     let recipe = Recipe {
         page: "astro.md",
@@ -382,7 +382,7 @@ async fn astro() {
 }
 
 #[tokio::test]
-#[ignore = "needs the generators: tests/run"]
+#[ignore = "needs the generators: tests/recipes"]
 async fn mkdocs() {
     let recipe = Recipe {
         page: "mkdocs.md",
