@@ -372,7 +372,8 @@ impl Turn {
                 once::fault(&memory, &work.policy, (work.clock)())
             }
         };
-        match or_fault(once::save(&work.store, site, check.id, record)).await {
+        let is_alone = self.inner.places().is_alone();
+        match or_fault(once::save(&work.store, site, check.id, record, is_alone)).await {
             Ok(Ok(done)) => {
                 (work.listener)(site, done.saved.is_visible, done.next_check_at);
                 info!(site.url = %check.url, new_changes = done.saved.new_changes, "checked");

@@ -62,7 +62,7 @@ pub async fn check_and_save(
     let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
     let watcher = Arc::new(|_: &Url| {});
     let record = read(store, &memory, watcher, fetcher, settings, policy, clock).await?;
-    save(store, site, check, record).await
+    save(store, site, check, record, true).await
 }
 
 /// The first half: reads a site, and tells what is to be saved of it. `watcher` hears of every document before it is
@@ -109,15 +109,19 @@ pub(super) fn fault(memory: &SiteMemory, policy: &Policy, now: DateTime<Utc>) ->
     Planning::new(memory, policy, now, now).fault()
 }
 
-/// The second half.
+/// The second half. A check that is not alone is saved together with others.
 pub(super) async fn save(
     store: &Store,
     site: SiteId,
     check: CheckId,
     record: CheckRecord,
+    is_alone: bool,
 ) -> Result<Done, ScheduleError> {
     let next_check_at = record.next_check_at;
-    let saved = store.save_check(site, check, record).await?;
+    let saved = match is_alone {
+        true => store.save_check(site, check, record).await?,
+        false => store.save_check_among_others(site, check, record).await?,
+    };
     Ok(Done {
         check,
         saved,

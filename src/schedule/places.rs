@@ -203,6 +203,11 @@ impl Places {
         self.busy.keys().cloned().collect()
     }
 
+    /// Whether only one site is under way.
+    pub(super) fn is_alone(&self) -> bool {
+        self.under_way.len() <= 1
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }

@@ -38,8 +38,28 @@ impl Store {
         check: CheckId,
         record: CheckRecord,
     ) -> Result<Saved, StoreError> {
+        self.save_within(Duration::ZERO, site, check, record).await
+    }
+
+    /// The same where other checks are about to end, too.
+    pub async fn save_check_among_others(
+        &self,
+        site: SiteId,
+        check: CheckId,
+        record: CheckRecord,
+    ) -> Result<Saved, StoreError> {
+        self.save_within(PATIENCE, site, check, record).await
+    }
+
+    async fn save_within(
+        &self,
+        patience: Duration,
+        site: SiteId,
+        check: CheckId,
+        record: CheckRecord,
+    ) -> Result<Saved, StoreError> {
         let instance = self.instance().await;
-        self.write_within(PATIENCE, move |db| {
+        self.write_within(patience, move |db| {
             save(db, &instance, site, check, &record)
         })
         .await
