@@ -8,7 +8,7 @@ use reqwest::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use tokio::task::JoinSet;
 
 use crate::common::Failure;
-use crate::server::host;
+use crate::common::sites::host;
 use crate::{AT_ONCE, SITES};
 
 /// Otherwise thousands of connections would lie around, and it is about speed here.

@@ -16,7 +16,6 @@ mod bare;
 #[path = "../common/mod.rs"]
 mod common;
 mod ours;
-mod server;
 mod urlwatch;
 
 use std::process::{Command, ExitCode};
@@ -25,10 +24,10 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 use self::bare::Bare;
+use self::common::sites::{CHANGES, DOCUMENTS, Server};
 use self::common::table::{Limit, Table};
-use self::common::{Arguments, Failure, median};
+use self::common::{Arguments, Failure, median, sites};
 use self::ours::Ours;
-use self::server::{CHANGES, DOCUMENTS, Server};
 
 const SITES: usize = 2_000;
 const AT_ONCE: usize = 64;
@@ -43,8 +42,8 @@ const MEMORY: &str = "--memory-at-port";
 
 fn main() -> ExitCode {
     let arguments = Arguments::read();
-    if arguments.value(server::CHILD).is_some() {
-        return common::end(server::serve().map(|()| true));
+    if arguments.value(sites::CHILD).is_some() {
+        return common::end(sites::serve().map(|()| true));
     }
     // For the bare client; ours brings its own.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::common::Failure;
-use crate::server::host;
+use crate::common::sites::host;
 use crate::{AT_ONCE, SITES};
 
 /// Every site is due again after this, or a tenth more.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::SITES;
 use crate::common::Failure;
-use crate::server::{DOCUMENTS, Server, host};
+use crate::common::sites::{DOCUMENTS, Server, host};
 
 /// The seconds that it takes for one of many sites whose Change Lists are new, without those of its start.
 pub fn seconds_a_site(python: &Path, server: &mut Server) -> Result<f64, Failure> {

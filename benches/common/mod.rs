@@ -1,7 +1,11 @@
-//! What all benchmarks share: the table of limits, the memory of a process, and the way in which they end.
+//! What all benchmarks share: the table of limits, the memory of a process, the service and sites for it to read, and the
+//! way in which they end.
 #![allow(dead_code)] // Each uses a part of it.
 
+pub mod filled;
 pub mod memory;
+pub mod serving;
+pub mod sites;
 pub mod table;
 
 use std::error::Error;

@@ -1,18 +1,19 @@
-//! Asking, by hand and with wrk, and what it costs whoever answers.
+//! Asking with wrk, and what it costs whoever answers.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::process::Command;
-use std::time::Duration;
 
 use super::common::Failure;
+use super::common::serving::{Http, cpu};
 
 /// The core of whoever answers, and the core of whoever asks.
 pub const THEIR_CORE: &str = "0";
 const OUR_CORE: &str = "1";
 const CONNECTIONS: &str = "32";
 const SECONDS: &str = "2s";
+/// What readers of feeds ask for.
+pub const GZIP: &str = "Accept-Encoding: gzip";
 
 /// Some paths, asked for at random as often as can be.
 pub struct Asked<'a> {
@@ -37,7 +38,7 @@ impl Asked<'_> {
         let script = folder.path().join("ask.lua");
         let mut headers = "[\"Accept-Encoding\"] = \"gzip\"".to_owned();
         if self.is_known {
-            let answer = Http::to(self.address)?.get(&self.paths[0], "gzip")?;
+            let answer = Http::to(self.address)?.get(&self.paths[0], GZIP)?;
             let tag = answer.header("etag").ok_or("no tag")?.replace('"', "\\\"");
             headers += &format!(", [\"If-None-Match\"] = \"{tag}\"");
         }
@@ -98,73 +99,4 @@ fn milliseconds(text: &str) -> Result<f64, Failure> {
         }
     }
     Err(format!("“{text}” is no time").into())
-}
-
-/// The CPU time of all threads of a process so far.
-pub fn cpu(process: u32) -> Result<Duration, Failure> {
-    let mut nanos = 0;
-    for thread in fs::read_dir(format!("/proc/{process}/task"))? {
-        // One that has just ended has nothing more to tell.
-        let Ok(times) = fs::read_to_string(thread?.path().join("schedstat")) else {
-            continue;
-        };
-        let spent = times.split_whitespace().next().ok_or("no time")?;
-        nanos += spent.parse::<u64>()?;
-    }
-    Ok(Duration::from_nanos(nanos))
-}
-
-/// A connection that is kept.
-pub struct Http {
-    stream: BufReader<TcpStream>,
-}
-
-/// An answer.
-pub struct Answer {
-    head: Vec<String>,
-    pub body: Vec<u8>,
-}
-
-impl Http {
-    pub fn to(address: SocketAddr) -> Result<Http, Failure> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        Ok(Http {
-            stream: BufReader::new(stream),
-        })
-    }
-
-    pub fn get(&mut self, path: &str, coding: &str) -> Result<Answer, Failure> {
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: {coding}\r\n\r\n");
-        self.stream.get_mut().write_all(request.as_bytes())?;
-        let mut head = Vec::new();
-        loop {
-            let mut line = String::new();
-            self.stream.read_line(&mut line)?;
-            match line.trim_end() {
-                "" => break,
-                line => head.push(line.to_owned()),
-            }
-        }
-        let mut answer = Answer {
-            head,
-            body: Vec::new(),
-        };
-        let length = answer.header("content-length").ok_or("no length")?;
-        answer.body = vec![0; length.parse()?];
-        self.stream.read_exact(&mut answer.body)?;
-        match answer.head[0].contains(" 200 ") {
-            true => Ok(answer),
-            false => Err(format!("{path}: {}", answer.head[0]).into()),
-        }
-    }
-}
-
-impl Answer {
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let mut fields = self.head.iter().filter_map(|line| line.split_once(':'));
-        let field = fields.find(|(known, _)| known.eq_ignore_ascii_case(name));
-        field.map(|(_, value)| value.trim())
-    }
 }

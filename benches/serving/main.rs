@@ -13,11 +13,12 @@ mod ours;
 
 use std::process::ExitCode;
 
+use self::common::serving::{Http, Serving, cpu};
 use self::common::table::{Limit, Table};
 use self::common::{Arguments, Failure, median};
-use self::load::{Asked, Cost, Http};
+use self::load::{Asked, Cost, GZIP};
 use self::nginx::Nginx;
-use self::ours::{Data, Serving};
+use self::ours::Data;
 
 /// Odd, so that there is a middle one.
 const ROUNDS: usize = 5;
@@ -37,17 +38,17 @@ fn compare() -> Result<bool, Failure> {
         "rendering, compressing and sending it, CPU ms",
         Limit::AtMost(1.0),
         || {
-            let serving = Serving::start(&data)?;
+            let serving = ours::start(&data)?;
             let mut http = Http::to(serving.address)?;
-            let before = load::cpu(serving.process())?;
+            let before = cpu(serving.process())?;
             for path in data.paths.iter().take(RENDERED) {
-                http.get(path, "gzip")?;
+                http.get(path, GZIP)?;
             }
-            let spent = load::cpu(serving.process())? - before;
+            let spent = cpu(serving.process())? - before;
             Ok(spent.as_secs_f64() * 1e3 / RENDERED.min(data.paths.len()) as f64)
         },
     )?;
-    let serving = Serving::start(&data)?;
+    let serving = ours::start(&data)?;
     let nginx = Nginx::start(&data, serving.address)?;
     let bench = Bench {
         serving,
@@ -105,8 +106,8 @@ impl Bench<'_> {
             };
             costs.push((ours.ask()?, theirs));
         }
-        let cpu = |of: fn(&(Cost, Cost)) -> f64| median(costs.iter().map(of).collect());
-        let (ours, theirs) = (cpu(|pair| pair.0.cpu), cpu(|pair| pair.1.cpu));
+        let middle = |of: fn(&(Cost, Cost)) -> f64| median(costs.iter().map(of).collect());
+        let (ours, theirs) = (middle(|pair| pair.0.cpu), middle(|pair| pair.1.cpu));
         eprintln!(
             "  {:.1} µs with us, {:.1} with nginx",
             ours * 1e6,

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::common::Failure;
-use super::load::{Http, THEIR_CORE};
+use super::common::serving::Http;
+use super::load::{GZIP, THEIR_CORE};
 use super::ours::Data;
 
 const SETTINGS: &str = "
@@ -52,8 +53,8 @@ impl Nginx {
         for path in &data.paths {
             let file = folder.path().join("files").join(&path[1..]);
             fs::create_dir_all(file.parent().ok_or("no folder")?)?;
-            fs::write(&file, http.get(path, "identity")?.body)?;
-            let coded = http.get(path, "gzip")?;
+            fs::write(&file, http.get(path, "Accept-Encoding: identity")?.body)?;
+            let coded = http.get(path, GZIP)?;
             if coded.header("content-encoding") != Some("gzip") {
                 return Err("we do not compress".into());
             }
@@ -84,8 +85,8 @@ impl Nginx {
             std::thread::sleep(Duration::from_millis(10));
         }
         let mut theirs = Http::to(address)?;
-        let coded = theirs.get(&data.paths[0], "gzip")?;
-        match coded.body == http.get(&data.paths[0], "gzip")?.body {
+        let coded = theirs.get(&data.paths[0], GZIP)?;
+        match coded.body == http.get(&data.paths[0], GZIP)?.body {
             true => Ok(nginx),
             false => Err("nginx serves something else".into()),
         }

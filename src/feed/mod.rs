@@ -307,6 +307,10 @@ fn subtitle(subject: &Subject<'_>) -> String {
 /// Without the characters that would break the feed for every reader (those that XML 1.0 forbids), or that tell of broken
 /// text: C1 controls, and what stands for bytes that could not be read.
 fn legal(text: &str) -> String {
+    // Nearly all text is plain, and copied at once.
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
+        return text.to_owned();
+    }
     let is_good = |c: char| is_legal(c) && !matches!(c, '\u{7F}'..='\u{9F}' | '\u{FFFD}');
     text.chars()
         .filter(|&character| is_good(character))

@@ -1,5 +1,7 @@
 //! Sites: what is followed, when it is due, how it stands.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use url::Url;
@@ -8,6 +10,7 @@ use super::collection::CollectionRow;
 use super::name::{Minter, site_slug};
 use super::value::{self, micros};
 use super::{Store, StoreError, json};
+use crate::account::AccountId;
 use crate::site::{About, Format, SiteId, SiteStatus, SiteUrl, host_key};
 
 /// How often a new site should be checked is not known.
@@ -147,6 +150,26 @@ impl Store {
             let mut sites = Vec::new();
             while let Some(row) = rows.next()? {
                 sites.push(site_from_row(db, row)?);
+            }
+            Ok(sites)
+        })
+        .await
+    }
+
+    /// The sites that an account follows, as a whole or in part.
+    pub async fn followed_sites(
+        &self,
+        account: AccountId,
+    ) -> Result<BTreeMap<SiteId, SiteRow>, StoreError> {
+        self.read_long(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT * FROM sites WHERE id IN (SELECT site FROM subscriptions WHERE account = ?1)",
+            )?;
+            let mut rows = statement.query([account.0])?;
+            let mut sites = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let site = site_from_row(db, row)?;
+                sites.insert(site.id, site);
             }
             Ok(sites)
         })

@@ -196,9 +196,10 @@ async fn list(own: SignedIn, query: web::Query<Query>) -> Answer {
     let service = own.visitor.service();
     let present = own.visitor.present();
     let mut lines: Vec<Line> = Vec::new();
+    let sites = service.store.followed_sites(own.account.id).await?;
     for subscription in service.store.subscriptions(own.account.id).await? {
-        if let Some(site) = service.store.site(subscription.site).await? {
-            lines.push(line(&service.paths, &present, &site, &subscription));
+        if let Some(site) = sites.get(&subscription.site) {
+            lines.push(line(&service.paths, &present, site, &subscription));
         }
     }
     lines.sort_by_key(|line| (line.folder.to_lowercase(), line.title.to_lowercase()));

@@ -1,6 +1,6 @@
 //! The timeline: everything that somebody follows, by day and site, with a mark where the last visit ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use actix_web::web;
 use askama::Template;
@@ -99,14 +99,7 @@ async fn home(own: SignedIn, query: web::Query<Query>) -> Answer {
         false => service.store.mark(account).await?,
     };
     let subscriptions = service.store.subscriptions(account).await?;
-    let mut sites: BTreeMap<SiteId, SiteRow> = BTreeMap::new();
-    for subscription in &subscriptions {
-        if !sites.contains_key(&subscription.site)
-            && let Some(site) = service.store.site(subscription.site).await?
-        {
-            sites.insert(subscription.site, site);
-        }
-    }
+    let sites = service.store.followed_sites(account).await?;
     let mut wanted = Wanted {
         site: None,
         folder: Some(query.folder.clone()).filter(|folder| !folder.is_empty()),

@@ -28,7 +28,6 @@ use super::{Data, get_or_head, only};
 use crate::account::{Account, AccountId};
 use crate::read::opml::{self as list, Outline};
 use crate::site::{CollectionId, SiteId, SiteUrl};
-use crate::store::SiteRow;
 use crate::text::is_legal;
 
 /// What became of an import can be looked at for so long.
@@ -343,13 +342,8 @@ async fn known(
 async fn export(own: SignedIn) -> Answer {
     let service = own.visitor.service();
     let mut outlines: Vec<Written> = Vec::new();
-    let mut sites: HashMap<SiteId, SiteRow> = HashMap::new();
+    let sites = service.store.followed_sites(own.account.id).await?;
     for subscription in service.store.subscriptions(own.account.id).await? {
-        if !sites.contains_key(&subscription.site)
-            && let Some(site) = service.store.site(subscription.site).await?
-        {
-            sites.insert(subscription.site, site);
-        }
         let Some(site) = sites.get(&subscription.site) else {
             continue;
         };

@@ -381,8 +381,9 @@ async fn data(service: Data, own: SignedIn) -> Answer {
     let (store, account, now) = (&service.store, &own.account, (service.clock)());
     let instant = |at: chrono::DateTime<chrono::Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
     let mut subscriptions = Vec::new();
+    let sites = store.followed_sites(account.id).await?;
     for subscription in store.subscriptions(account.id).await? {
-        let Some(site) = store.site(subscription.site).await? else {
+        let Some(site) = sites.get(&subscription.site) else {
             continue;
         };
         let mut collections = site.collections.iter();

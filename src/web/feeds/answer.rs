@@ -29,8 +29,8 @@ const SHORTEST_FRESH_SECS: i64 = 60;
 /// Readers of a private feed may ask four times an hour.
 const PRIVATE_FRESH_SECS: i64 = 15 * 60;
 /// Good, and fast enough to be done whenever a feed changes.
-const GZIP_LEVEL: u32 = 6;
-const BROTLI_LEVEL: i32 = 5;
+const GZIP_LEVEL: u32 = 4;
+const BROTLI_LEVEL: i32 = 4;
 const BROTLI_WINDOW: i32 = 18;
 
 /// Does the work of rendering on a thread where it holds up nobody.

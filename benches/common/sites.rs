@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::common::Failure;
+use super::Failure;
 
 /// The argument that makes this program the server.
 pub const CHILD: &str = "--serve-sites";
