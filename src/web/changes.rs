@@ -66,9 +66,14 @@ pub struct Room {
 impl Room {
     /// An empty page.
     pub fn new() -> Room {
+        Room::beside(0)
+    }
+
+    /// A page that has so many bytes of something else.
+    pub fn beside(bytes: usize) -> Room {
         Room {
             lines: LINES,
-            bytes: BYTES,
+            bytes: BYTES.saturating_sub(bytes),
         }
     }
 
@@ -98,7 +103,7 @@ impl Room {
     }
 }
 
-fn escaped_bytes(text: &str) -> usize {
+pub fn escaped_bytes(text: &str) -> usize {
     let bytes = text.bytes().map(|byte| match byte {
         b'&' | b'<' | b'>' | b'"' | b'\'' => 5,
         _ => 1,

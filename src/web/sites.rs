@@ -8,7 +8,9 @@ use askama::Template;
 use serde::Deserialize;
 
 use super::calendar::{Calendar, calendar, first_day};
-use super::changes::{self, ChangeLine, Day, READ_OF_ENTRY, Room, host_of, site_title};
+use super::changes::{
+    self, ChangeLine, Day, READ_OF_ENTRY, Room, escaped_bytes, host_of, site_title,
+};
 use super::error::WebError;
 use super::feeds::{collection_subject, find, site_subject};
 use super::forms::sentence;
@@ -27,6 +29,11 @@ use crate::text::readable_address;
 
 /// Entries that are looked at for one page.
 const ENTRIES: u32 = 60;
+/// Collections that one page lists; the others are a click away.
+const PARTS: usize = 20;
+/// What each of them takes besides its address and its title, and with a form to follow it.
+const PART_BYTES: usize = 350;
+const PART_FORM_BYTES: usize = 750;
 
 /// Everything below `/sites`, feeds left out.
 pub fn routes(config: &mut web::ServiceConfig) {
@@ -65,6 +72,8 @@ struct SitePage<'a> {
     live: Option<Live>,
     follow: Follow,
     parts: Vec<PartLine<'a>>,
+    fewer_parts: Option<String>,
+    more_parts: Option<String>,
     feeds: Vec<FeedLine>,
     root: Option<String>,
     how: Option<&'static str>,
@@ -118,6 +127,14 @@ struct PartLine<'a> {
     form: Option<FollowForm>,
 }
 
+impl PartLine<'_> {
+    /// What it takes on a page, about.
+    fn bytes(&self) -> usize {
+        let form = self.form.as_ref().map_or(0, |_| PART_FORM_BYTES);
+        self.url.len() + 2 * escaped_bytes(self.title) + PART_BYTES + form
+    }
+}
+
 struct FeedLine {
     id: &'static str,
     label: &'static str,
@@ -150,6 +167,9 @@ struct EntryPage<'a> {
 #[derive(Deserialize)]
 struct Query {
     after: Option<String>,
+    /// Collections to pass over.
+    #[serde(default)]
+    collections: usize,
 }
 
 #[derive(Deserialize)]
@@ -231,7 +251,6 @@ async fn show(
             .parse()
             .map_err(|error: PlaceError| WebError::Malformed(error.to_string()))?,
     };
-    let (days, older) = days(service, &present, site, of, after, &own).await?;
     let activity = match query.after {
         Some(_) => None,
         None => {
@@ -249,6 +268,15 @@ async fn show(
         own: &own,
         subscriptions: subscriptions.as_deref(),
     };
+    let parts = match collection {
+        Some(_) => Vec::new(),
+        None => following.parts(&present, query.collections),
+    };
+    let room = Room::beside(parts.iter().map(PartLine::bytes).sum());
+    let (days, older) = days(service, &present, site, of, after, &own, room).await?;
+    let parts_from = |from: usize| format!("{own}?collections={from}#collections");
+    let (first, beyond) = (query.collections, query.collections + parts.len());
+    let has_more = !parts.is_empty() && beyond < site.collections.len();
     let checks = service.store.checks(site.id, None, 2).await?;
     let last = checks.iter().find(|check| check.finished_at.is_some());
     let live = is_new(site).then(|| Live {
@@ -269,10 +297,9 @@ async fn show(
         status: status(&present, site),
         live,
         follow: following.whole(collection),
-        parts: match collection {
-            Some(_) => Vec::new(),
-            None => following.parts(&present),
-        },
+        parts,
+        fewer_parts: (first > 0).then(|| parts_from(first.saturating_sub(PARTS))),
+        more_parts: has_more.then(|| parts_from(beyond)),
         feeds: feeds(paths, site, collection),
         root: site.root.as_ref().map(ToString::to_string),
         how: site.format.map(Format::sentence),
@@ -294,11 +321,12 @@ async fn days(
     of: EntriesOf,
     after: Place,
     own: &str,
+    mut room: Room,
 ) -> Result<(Vec<Day>, Option<String>), WebError> {
     let (briefs, mut next) = (service.store)
         .briefs(of, after, ENTRIES, READ_OF_ENTRY)
         .await?;
-    let (mut days, mut room) = (Vec::new(), Room::new());
+    let mut days = Vec::new();
     for (place, brief) in briefs.iter().enumerate() {
         if room.is_full() {
             next = place.checked_sub(1).map(|before| briefs[before].place());
@@ -442,11 +470,12 @@ impl Following<'_> {
         }
     }
 
-    /// The collections of a site.
-    fn parts(&self, present: &Present) -> Vec<PartLine<'_>> {
+    /// Some collections of a site.
+    fn parts(&self, present: &Present, from: usize) -> Vec<PartLine<'_>> {
         let may_choose = self.subscriptions.is_some() && self.subscription(None).is_none();
         let part = |collection| part(self, present, collection, may_choose);
-        self.site.collections.iter().map(part).collect()
+        let collections = self.site.collections.iter();
+        collections.skip(from).take(PARTS).map(part).collect()
     }
 }
 

@@ -370,6 +370,44 @@ async fn the_timeline_is_searched_and_chosen_from() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_site_of_many_collections_lists_some_on_each_page() {
+    let world = world().await;
+    let den = Den::empty();
+    let name = |n: usize| format!("{}-{n}", "collection".repeat(8));
+    let lists: Vec<_> = (0..45)
+        .map(|n| (format!("/{n}.xml"), format!("/{}/", name(n))))
+        .collect();
+    let described: Vec<(&str, &str)> = lists.iter().map(|(list, of)| (&**list, &**of)).collect();
+    den.description(&described);
+    for (list, of) in &lists {
+        let changed = list.replace(".xml", "-changes.xml");
+        let changes: Vec<String> = (0..9)
+            .map(|n| format!("updated {of}a-page-with-a-long-name-{n} 2026-03-0{}", n + 1))
+            .collect();
+        let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+        den.capability_list(list, of, &[&changed]);
+        den.change_list_of(list, &changed, "from='2026-01-01'", &changes);
+    }
+    let mut carol = sign_up(&world, "carol");
+    let mut page = read(&world, &mut carol, &den).await;
+    let mut seen = std::collections::BTreeSet::new();
+    for from in [0, 20, 40] {
+        if from > 0 {
+            let link = format!("?collections={from}#collections\" rel=\"next\"");
+            assert!(page.has(&link), "{}", page.text());
+            page = carol.open(&format!("{}?collections={from}", den.page("/")));
+        }
+        assert!(page.text().len() < 50_000, "{} bytes", page.text().len());
+        let titles = page.text().split("Follow<span class=\"hidden\"> ").skip(1);
+        seen.extend(titles.filter_map(|rest| rest.split_once('<').map(|(t, _)| t.to_owned())));
+    }
+    assert_eq!(seen.len(), 45, "{seen:?}");
+    assert!(!page.has("More collections") && page.has("The collections before"));
+    let beyond = carol.open(&format!("{}?collections=99999999999", den.page("/")));
+    assert_eq!(beyond.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_change_is_on_some_page_and_no_page_is_too_long() {
     let world = world().await;
     let den = Den::new();
