@@ -2,7 +2,7 @@
 //!
 //! Whatever can be known beforehand is made when the document is rendered, so that an answer is put together from parts.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -12,12 +12,11 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue, HttpDate};
 use actix_web::web::Bytes;
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use chrono::{DateTime, SubsecRound, Utc};
-use flate2::Compression;
 use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
 
+use super::compress::Compressor;
 use super::{Form, Now, Source};
 use crate::feed::{self, Document};
 use crate::web::Data;
@@ -28,17 +27,22 @@ const LONGEST_FRESH_SECS: i64 = 24 * 60 * 60;
 const SHORTEST_FRESH_SECS: i64 = 60;
 /// Readers of a private feed may ask four times an hour.
 const PRIVATE_FRESH_SECS: i64 = 15 * 60;
-/// Good, and fast enough to be done whenever a feed changes.
-const GZIP_LEVEL: u32 = 4;
-const BROTLI_LEVEL: i32 = 4;
-const BROTLI_WINDOW: i32 = 18;
 
 /// Does the work of rendering on a thread where it holds up nobody.
 pub async fn prepare(
-    work: impl FnOnce() -> std::io::Result<Prepared> + Send + 'static,
+    service: &Data,
+    made_of: MadeOf,
+    whom: Whom,
+    work: impl FnOnce(&mut Compressor) -> std::io::Result<Rendered> + Send + 'static,
 ) -> Result<Arc<Prepared>, WebError> {
-    match spawn_blocking(work).await {
-        Ok(prepared) => prepared.map(Arc::new).map_err(WebError::Compression),
+    let service = service.clone();
+    match spawn_blocking(move || service.feeds.compress_with(work)).await {
+        Ok(Ok(rendered)) => Ok(Arc::new(Prepared {
+            made_of,
+            whom,
+            rendered,
+        })),
+        Ok(Err(error)) => Err(WebError::Compression(error)),
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => Err(WebError::Stopping),
     }
@@ -73,10 +77,15 @@ pub enum Whom {
     One,
 }
 
-/// A document that is ready to be sent. Kept compressed: nearly every reader wants it so.
+/// A document that is ready to be sent.
 pub struct Prepared {
     made_of: MadeOf,
     whom: Whom,
+    rendered: Rendered,
+}
+
+/// A document as it is sent. Kept compressed: nearly every reader wants it so.
+pub struct Rendered {
     form: Form,
     /// To the second, because that is all that comes back.
     modified: HttpDate,
@@ -87,14 +96,13 @@ pub struct Prepared {
     brotli: Bytes,
 }
 
-impl Prepared {
+impl Rendered {
     /// Renders and compresses a document.
     pub fn new(
-        made_of: MadeOf,
-        whom: Whom,
         form: Form,
         document: &Document<'_>,
-    ) -> std::io::Result<Prepared> {
+        compressor: &mut Compressor,
+    ) -> std::io::Result<Rendered> {
         let text = match form {
             Form::Atom => feed::to_atom(document),
             Form::Json => feed::to_json(document),
@@ -103,31 +111,37 @@ impl Prepared {
         let tag: String = (hash.iter().take(16))
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL));
-        gzip.write_all(text.as_bytes())?;
-        let mut brotli = Vec::new();
-        let params = brotli::enc::BrotliEncoderParams {
-            quality: BROTLI_LEVEL,
-            lgwin: BROTLI_WINDOW,
-            ..Default::default()
-        };
-        brotli::BrotliCompress(&mut text.as_bytes(), &mut brotli, &params)?;
         let modified = HttpDate::from(SystemTime::from(document.updated_at().trunc_subsecs(0)));
-        Ok(Prepared {
-            made_of,
-            whom,
+        Ok(Rendered {
             form,
             modified,
             last_modified: value(&modified.to_string()),
             tags: ["", "-gzip", "-br"].map(|coding| value(&format!("\"{tag}{coding}\""))),
-            gzip: gzip.finish()?.into(),
-            brotli: brotli.into(),
+            gzip: compressor.gzip(text.as_bytes())?.into(),
+            brotli: compressor.brotli(text.as_bytes())?.into(),
         })
     }
 
+    fn plain(&self) -> std::io::Result<Bytes> {
+        let mut plain = Vec::new();
+        GzDecoder::new(&self.gzip[..]).read_to_end(&mut plain)?;
+        Ok(plain.into())
+    }
+
+    /// Browsers show Atom as bare text, unless it is called XML.
+    fn media_type(&self, is_browser: bool) -> &'static str {
+        match (self.form, is_browser) {
+            (Form::Atom, false) => "application/atom+xml; charset=utf-8",
+            (Form::Atom, true) => "application/xml; charset=utf-8",
+            (Form::Json, _) => "application/feed+json; charset=utf-8",
+        }
+    }
+}
+
+impl Prepared {
     /// What it takes in memory.
     pub fn bytes(&self) -> u64 {
-        (self.gzip.len() + self.brotli.len()) as u64
+        (self.rendered.gzip.len() + self.rendered.brotli.len()) as u64
     }
 
     /// What it was made of.
@@ -144,21 +158,6 @@ impl Prepared {
     /// Whether it needs no key.
     pub fn is_for_everybody(&self) -> bool {
         matches!(self.whom, Whom::Everybody(_))
-    }
-
-    fn plain(&self) -> std::io::Result<Bytes> {
-        let mut plain = Vec::new();
-        GzDecoder::new(&self.gzip[..]).read_to_end(&mut plain)?;
-        Ok(plain.into())
-    }
-
-    /// Browsers show Atom as bare text, unless it is called XML.
-    fn media_type(&self, is_browser: bool) -> &'static str {
-        match (self.form, is_browser) {
-            (Form::Atom, false) => "application/atom+xml; charset=utf-8",
-            (Form::Atom, true) => "application/xml; charset=utf-8",
-            (Form::Json, _) => "application/feed+json; charset=utf-8",
-        }
     }
 
     /// Until when nobody needs to ask again.
@@ -202,14 +201,14 @@ pub fn answer(feed: &Prepared, asked: &HeaderMap, now: DateTime<Utc>) -> HttpRes
     });
     let vary = HeaderValue::from_static("Accept, Accept-Encoding");
     response
-        .insert_header((header::ETAG, feed.tags[coding as usize].clone()))
-        .insert_header((header::LAST_MODIFIED, feed.last_modified.clone()))
+        .insert_header((header::ETAG, feed.rendered.tags[coding as usize].clone()))
+        .insert_header((header::LAST_MODIFIED, feed.rendered.last_modified.clone()))
         .insert_header((header::CACHE_CONTROL, feed.cache_control(now)))
         .insert_header((header::VARY, vary));
     if is_known {
         return response.finish();
     }
-    let media_type = HeaderValue::from_static(feed.media_type(is_browser(asked)));
+    let media_type = HeaderValue::from_static(feed.rendered.media_type(is_browser(asked)));
     response.insert_header((header::CONTENT_TYPE, media_type));
     let name = match coding {
         Coding::Brotli => Some("br"),
@@ -220,9 +219,9 @@ pub fn answer(feed: &Prepared, asked: &HeaderMap, now: DateTime<Utc>) -> HttpRes
         response.insert_header((header::CONTENT_ENCODING, HeaderValue::from_static(name)));
     }
     let body = match coding {
-        Coding::Brotli => Ok(feed.brotli.clone()),
-        Coding::Gzip => Ok(feed.gzip.clone()),
-        Coding::Plain => feed.plain(),
+        Coding::Brotli => Ok(feed.rendered.brotli.clone()),
+        Coding::Gzip => Ok(feed.rendered.gzip.clone()),
+        Coding::Plain => feed.rendered.plain(),
     };
     match body {
         Ok(body) => response.body(body),
@@ -278,7 +277,7 @@ fn is_known(asked: &HeaderMap, feed: &Prepared) -> bool {
     }
     let since = asked.get(header::IF_MODIFIED_SINCE);
     let since = since.and_then(|value| value.to_str().ok()?.parse::<HttpDate>().ok());
-    since.is_some_and(|since| feed.modified <= since)
+    since.is_some_and(|since| feed.rendered.modified <= since)
 }
 
 /// Whether a list of tags has one of ours. A coding may have been undone or done on the way, so each of them will do.
@@ -290,6 +289,9 @@ fn names(value: &HeaderValue, feed: &Prepared) -> bool {
         || text.split(',').any(|tag| {
             let tag = tag.trim();
             let tag = tag.strip_prefix("W/").unwrap_or(tag);
-            feed.tags.iter().any(|own| own.as_bytes() == tag.as_bytes())
+            feed.rendered
+                .tags
+                .iter()
+                .any(|own| own.as_bytes() == tag.as_bytes())
         })
 }

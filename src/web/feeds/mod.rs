@@ -11,6 +11,7 @@
 //! could be older than what it is a copy of.
 
 mod answer;
+mod compress;
 mod private;
 mod render;
 
@@ -37,6 +38,7 @@ use crate::site::SiteId;
 use crate::store::FollowedPlace;
 
 use self::answer::Prepared;
+use self::compress::Compressor;
 pub use self::private::renew;
 pub use self::render::{collection_subject, find, site_subject};
 
@@ -57,6 +59,8 @@ pub struct Feeds {
     /// For whoever renders what changed; none once there is somebody.
     to_render: Mutex<Option<UnboundedReceiver<Source>>>,
     rendered: watch::Sender<u64>,
+    /// One that nobody uses now. Feeds are rendered one after the other, unless several people ask at once.
+    compressor: Mutex<Option<Compressor>>,
     keys: private::Keys,
 }
 
@@ -170,6 +174,7 @@ impl Feeds {
             changes,
             to_render: Mutex::new(Some(to_render)),
             rendered: watch::Sender::new(0),
+            compressor: Mutex::default(),
             keys: private::Keys::default(),
         }
     }
@@ -224,6 +229,15 @@ impl Feeds {
         let feed = self.prepared.get(address)?;
         let is_ready = feed.is_current() && feed.is_for_everybody();
         is_ready.then(|| answer::answer(&feed, headers, now))
+    }
+
+    /// Does something that takes a compressor.
+    fn compress_with<T>(&self, work: impl FnOnce(&mut Compressor) -> T) -> T {
+        let spare = locked(&self.compressor).take();
+        let mut compressor = spare.unwrap_or_else(Compressor::new);
+        let done = work(&mut compressor);
+        *locked(&self.compressor) = Some(compressor);
+        done
     }
 
     fn now(&self, source: Source) -> Arc<Now> {

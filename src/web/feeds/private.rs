@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 
-use super::answer::{MadeOf, Prepared, Whom, answer, prepare};
+use super::answer::{MadeOf, Prepared, Rendered, Whom, answer, prepare};
+use super::compress::Compressor;
 use super::render::collection_subject;
 use super::{Form, Key, Part, Source, Whose, grain};
 use crate::account::AccountId;
@@ -165,10 +166,10 @@ pub(super) async fn render(
             sites.insert(row.site, site);
         }
     }
-    let (service, key, secret) = (service.clone(), key.clone(), secret.to_owned());
-    let compose = move || {
+    let (paths, key, secret) = (service.paths.clone(), key.clone(), secret.to_owned());
+    let compose = move |compressor: &mut Compressor| {
         let title = format!("What {name} follows");
-        let home = service.paths.root();
+        let home = paths.root();
         let about = About::default();
         let subject = Subject {
             id: feed::feed_id(&id, key.grain),
@@ -196,7 +197,7 @@ pub(super) async fn render(
             let Some((part, site, collection)) = subjects.get(&row.collection) else {
                 continue;
             };
-            let url = service.paths.entry(&site.slug, &collection.slug, row.n);
+            let url = paths.entry(&site.slug, &collection.slug, row.n);
             let found = feed::items(part, &row.entry, Some(url), key.grain);
             items.extend(found.into_iter().map(|item| {
                 let place = FollowedPlace {
@@ -214,13 +215,13 @@ pub(super) async fn render(
         let path = |form: Form, place: Option<&FollowedPlace>| {
             let place = place.map(written);
             let by_page = key.grain == Grain::Pages;
-            (service.paths).account_feed(form.extension(), &secret, by_page, place.as_deref())
+            paths.account_feed(form.extension(), &secret, by_page, place.as_deref())
         };
         let last = items.last().filter(|_| has_more).map(|(place, _)| *place);
         let links = Links {
-            own: Some(key.address(&service.paths)),
+            own: Some(key.address(&paths)),
             json: Some(path(Form::Json, None)),
-            stylesheet: Some(service.paths.feed_style()),
+            stylesheet: Some(paths.feed_style()),
             next: last.map(|place| path(key.form, Some(&place))),
             ..Links::default()
         };
@@ -231,7 +232,7 @@ pub(super) async fn render(
             none_at,
             links,
         };
-        Prepared::new(made_of, Whom::One, key.form, &document)
+        Rendered::new(key.form, &document, compressor)
     };
-    prepare(compose).await
+    prepare(service, made_of, Whom::One, compose).await
 }

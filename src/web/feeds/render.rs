@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::answer::{MadeOf, Prepared, Whom, prepare};
+use super::answer::{MadeOf, Prepared, Rendered, Whom, prepare};
+use super::compress::Compressor;
 use super::{Key, Part, Source};
 use crate::feed::{self, Document, Grain, Item, Links, Subject};
 use crate::site::{CollectionId, SiteId};
 use crate::store::{CollectionRow, EntriesOf, EntryRow, SiteRow};
 use crate::web::Data;
 use crate::web::error::WebError;
-use crate::web::paths::FeedPath;
+use crate::web::paths::{FeedPath, Paths};
 
 /// Items of the live document.
 const ITEMS: i64 = 50;
@@ -57,9 +58,12 @@ pub(super) async fn render(
         Part::Before(n) => newest(service, key, of, n).await?,
         Part::After(_) => return Err(WebError::NotFound("feed")),
     };
-    let (service, key) = (service.clone(), key.clone());
-    let compose = move || compose(&service, &key, &site, collection, count, &rows, made_of);
-    prepare(compose).await
+    let whom = Whom::Everybody(site.next_check_at);
+    let (paths, key) = (service.paths.clone(), key.clone());
+    let compose = move |compressor: &mut Compressor| {
+        compose(&paths, &key, &site, collection, count, &rows, compressor)
+    };
+    prepare(service, made_of, whom, compose).await
 }
 
 /// The site of that name.
@@ -99,15 +103,14 @@ fn places(archive: i64) -> Range<i64> {
 }
 
 fn compose(
-    service: &Data,
+    paths: &Paths,
     key: &Key,
     site: &SiteRow,
     collection: Option<usize>,
     count: i64,
     rows: &[EntryRow],
-    made_of: MadeOf,
-) -> std::io::Result<Prepared> {
-    let paths = &service.paths;
+    compressor: &mut Compressor,
+) -> std::io::Result<Rendered> {
     let parts: HashMap<CollectionId, (Subject<'_>, &CollectionRow)> = (site.collections.iter())
         .map(|collection| (collection.id, (collection_subject(collection), collection)))
         .collect();
@@ -172,12 +175,7 @@ fn compose(
         none_at: site.added_at,
         links,
     };
-    Prepared::new(
-        made_of,
-        Whom::Everybody(site.next_check_at),
-        key.form,
-        &document,
-    )
+    Rendered::new(key.form, &document, compressor)
 }
 
 /// A collection as the subject of a feed.
