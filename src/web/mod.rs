@@ -24,6 +24,7 @@ pub mod limits;
 pub mod lists;
 pub mod live;
 pub mod paths;
+mod ping;
 pub mod report;
 pub mod session;
 mod settings;
@@ -156,6 +157,7 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .configure(front::routes)
         .configure(sites::routes)
         .configure(report::routes)
+        .configure(ping::routes)
         .configure(home::routes)
         .configure(follow::routes)
         .configure(lists::routes)

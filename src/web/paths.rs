@@ -125,6 +125,11 @@ impl Paths {
         with_query(self.below(&["check"]), &[("url", url)])
     }
 
+    /// Where authors tell that their site has changed.
+    pub fn ping(&self) -> String {
+        self.below(&["ping"])
+    }
+
     /// What was read so far for that.
     pub fn report_reading(&self, url: &str) -> String {
         with_query(self.at("check/reading.json"), &[("url", url)])

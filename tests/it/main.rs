@@ -23,6 +23,7 @@ mod listing; // sites that list their pages: what becomes of two lists
 mod lists; // lists of pages in every format
 mod names; // resolvers
 mod person; // somebody with cookies who fills in forms
+mod pinging; // authors who tell that their site has changed
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
 mod publishing; // the author's side: folders that become followable
 mod reading; // reads a document and keeps everything that comes out
