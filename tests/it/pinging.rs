@@ -156,7 +156,10 @@ async fn a_site_is_announced_a_few_times_and_then_waits_whoever_does_it() {
     den.site.forget_requests();
     let refused = ping("192.0.2.4");
     let sentence = refused.refusal(429);
-    assert!(sentence.contains("this site") && sentence.contains("try again in"), "{sentence}");
+    assert!(
+        sentence.contains("this site") && sentence.contains("try again in"),
+        "{sentence}"
+    );
     let wait: i64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((110..=121).contains(&wait), "{wait}");
     world.scheduler().idle().await;
