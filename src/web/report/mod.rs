@@ -238,6 +238,8 @@ async fn show(
         collections: (found.collections.iter())
             .map(|collection| collection_part(visitor, collection))
             .collect(),
+        // Nobody should be led to a feed that stays empty.
+        lines: shared.lines.filter(|_| found.root.is_some()),
         ..shared
     })
 }
