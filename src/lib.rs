@@ -31,7 +31,9 @@
 //! | [`schedule`] | what is due is checked and saved, in good time and not too much at once |
 //! | [`publish`] | the author's side: a folder of pages, as the documents that [`read`] reads |
 //! | [`feed`] | Atom |
+//! | [`handbook`] | what Sitebell says about itself, as pages |
 //! | [`web`] | the service over HTTP |
+//! | [`demo`] | a sample site that keeps changing, published with [`publish`] |
 //! | [`config`], [`cli`] | settings and commands |
 //!
 //! Dependencies point upwards in this table and never down; `tests/it/layout.rs` keeps it so.
@@ -41,9 +43,11 @@ pub mod change;
 pub mod check;
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod discover;
 pub mod feed;
 pub mod fetch;
+pub mod handbook;
 pub mod load;
 pub mod memory;
 pub mod moment;

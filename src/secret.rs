@@ -46,6 +46,8 @@ const INVITE_PREFIX: &str = "sbi_";
 const FIRST_PREFIX: &str = "sb1_";
 /// 160 bits.
 const TOKEN_CHARS: usize = 32;
+/// 80 bits: enough where nothing but a report is behind it, and still an address to be sent around.
+const NAME_CHARS: usize = 16;
 
 /// Why something cannot be a secret, or none could be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -320,6 +322,11 @@ fn hex(bytes: [u8; 32]) -> String {
 
 fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
+}
+
+/// A part of an address that nobody guesses, of something that whoever has the address may see.
+pub fn unguessable_name() -> Result<String, SecretError> {
+    random_text(NAME_CHARS)
 }
 
 /// Five bits of the operating system's randomness for each character.

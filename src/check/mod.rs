@@ -5,6 +5,7 @@
 
 mod lists;
 mod pages;
+pub mod rules;
 mod sections;
 mod titles;
 mod walk;

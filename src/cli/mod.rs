@@ -6,6 +6,7 @@
 mod account;
 mod backup;
 mod check;
+mod demo;
 mod publish;
 mod report;
 mod serve;

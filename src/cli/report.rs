@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use chrono::NaiveDate;
 
 use crate::change::ChangeKind;
+use crate::check::rules::judge;
 use crate::check::{Checked, CollectionReading, Tried};
 use crate::feed::size_in_words;
 use crate::moment::{Moment, Precision};
@@ -24,6 +25,7 @@ pub(super) fn render(checked: &Checked, since: Option<Moment>, colour: bool) -> 
     for collection in &checked.collections {
         report.collection(collection, since);
     }
+    report.rules(checked);
     report.problems(&checked.problems);
     report.text
 }
@@ -136,6 +138,26 @@ impl Report {
                 "  and {} before; --json lists all of them",
                 count(more, "change")
             ));
+        }
+    }
+
+    fn rules(&mut self, checked: &Checked) {
+        let judged = judge(checked.site.format, &checked.problems);
+        if judged.is_empty() {
+            return;
+        }
+        self.line("");
+        let title = self.paint(Style::Bold, "Rules");
+        self.line(&title);
+        for one in judged {
+            let (word, style) = match one.broken {
+                None => ("kept    ", Style::Green),
+                Some(Severity::Error) => ("broken  ", Style::Red),
+                Some(Severity::Warning) => ("broken  ", Style::Yellow),
+                Some(Severity::Note) => ("advice  ", Style::Blue),
+            };
+            let word = self.paint(style, word);
+            self.line(&format!("  {word} {}", one.rule));
         }
     }
 

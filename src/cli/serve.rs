@@ -2,18 +2,23 @@
 
 use std::io::{self, IsTerminal};
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
-use clap::{ArgMatches, Command};
+use chrono::{DateTime, Utc};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::spawn_blocking;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
+use url::Url;
 
+use super::demo::Stage;
 use super::{CliError, Outcome, config, print};
 use crate::config::Config;
 use crate::fetch::Fetcher;
+use crate::handbook;
 use crate::schedule::{Clock, Scheduler, Work, upkeep};
 use crate::secret::FirstKey;
 use crate::store::{ServeLock, Store};
@@ -38,6 +43,12 @@ pub(super) fn command() -> Command {
              over HTTP. Needs no configuration. Stop it with Ctrl-C or SIGTERM; it ends within ten seconds, and \
              nothing is lost however it ends.",
         )
+        .arg(
+            Arg::new("demo")
+                .long("demo")
+                .action(ArgAction::SetTrue)
+                .help("Also serve a small sample site at the next port of this machine, follow it, and let it change every minute"),
+        )
 }
 
 pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
@@ -48,7 +59,7 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         .build();
     let runtime =
         runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
-    runtime.block_on(serve(config))?;
+    runtime.block_on(serve(config, arguments.get_flag("demo")))?;
     Ok(Outcome::Done)
 }
 
@@ -73,12 +84,16 @@ fn start_log(filter: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn serve(config: Config) -> Result<(), CliError> {
+async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
     let failed = |error: &dyn std::fmt::Display| CliError::Failed(error.to_string());
     // Whoever is told that the service is there may stop it at once.
     let mut orders = Orders::listen().map_err(|error| failed(&error))?;
     // Whatever can fail without leaving a trace comes first.
     let listener = listen(config.service.listen)?;
+    let stage = match with_demo {
+        true => Some(Stage::open(config.service.listen, &mut config.fetch)?),
+        false => None,
+    };
     let settings = config.check_settings();
     for net in &config.fetch.allow_nets {
         warn!(network = %net, "sites in this network may be read");
@@ -132,6 +147,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
     };
     let first_hash = first.as_ref().map(FirstKey::hash);
     let welcome = first.map(|key| paths.first_account(key.reveal()));
+    let own = config.data.join("own");
     let people = People {
         registration: config.service.registration,
         first: first_hash,
@@ -154,15 +170,30 @@ async fn serve(config: Config) -> Result<(), CliError> {
         readings,
         reports,
         imports: Imports::new(),
-        clock,
+        own: own.clone(),
+        clock: clock.clone(),
     };
     let (server, handle) = web::serve(service, listener).map_err(|error| failed(&error))?;
     let server = tokio::spawn(server);
+    publish_own(own, public_url.clone(), clock());
     let first = welcome.map(|link| {
         format!("There is no account yet. This link makes the first one, an admin:\n{link}\n")
     });
+    let demo = match stage {
+        Some(stage) => Some(
+            stage
+                .begin(&config.data, &store, &scheduler, &clock)
+                .await?,
+        ),
+        None => None,
+    };
+    let demo = demo.map(|(url, site)| {
+        let page = Paths::new(public_url.clone()).site(&site);
+        format!("The demo is at {url} and changes every minute. This is what its followers see:\n{page}\n")
+    });
     print(&format!(
-        "Sitebell answers at {public_url} (Ctrl-C stops it)\n{}",
+        "Sitebell answers at {public_url} (Ctrl-C stops it)\n{}{}",
+        demo.unwrap_or_default(),
         first.unwrap_or_default()
     ))?;
     info!(%address, data = %config.data.display(), "ready");
@@ -185,7 +216,7 @@ async fn serve(config: Config) -> Result<(), CliError> {
     }
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, CliError> {
+pub(super) fn listen(address: SocketAddr) -> Result<TcpListener, CliError> {
     let bind = || {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -206,6 +237,15 @@ fn listen(address: SocketAddr) -> Result<TcpListener, CliError> {
         };
         CliError::Failed(sentence)
     })
+}
+
+/// Publishes the handbook, without keeping anybody waiting.
+fn publish_own(folder: PathBuf, url: Url, now: DateTime<Utc>) {
+    spawn_blocking(move || match handbook::publish(&folder, &url, now) {
+        Ok(0) => {}
+        Ok(pages) => info!(pages, "the handbook is published anew"),
+        Err(error) => warn!(%error, "the handbook cannot be followed"),
+    });
 }
 
 /// Ctrl-C and SIGTERM, from when this is made.

@@ -1,14 +1,16 @@
 //! The author's side: a folder of pages, as ResourceSync documents that [`crate::read`] reads.
 //!
-//! [`order`] is the whole of it, from the wishes of an author ([`settings`]) to files: [`folder`] finds the pages and what each of them says, [`state`] knows what was published last time, [`plan`] (pure)
-//! compares the two and says what has to be written, and [`write`](mod@write) writes it so that a reader finds either what
-//! was there before or what is there now. [`previous`] gets the state from the live site, for builds that start from
-//! nothing; [`links`] and [`sitemap`] are what an author may ask for beyond that.
+//! [`order`] is the whole of it, from the wishes of an author ([`settings`]) to files: [`folder`] finds the pages and what
+//! each of them says, [`state`] knows what was published last time, [`plan`] (pure) compares the two and says what has to
+//! be written, and [`write`](mod@write) writes it so that a reader finds either what was there before or what is there
+//! now. [`previous`] gets the state from the live site, for builds that start from nothing; [`links`] and [`sitemap`] are
+//! what an author may ask for beyond that. [`lay_out`] is for authors that are programs.
 //!
 //! Two places in the folder belong to this, and nothing else is touched: `.well-known/resourcesync`, and the folder
 //! [`OWN_FOLDER`] with everything that it leads to.
 
 pub mod folder;
+pub mod lay_out;
 pub mod links;
 pub mod notes;
 pub mod order;

@@ -31,7 +31,7 @@ use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
 use crate::memory::SiteMemory;
 use crate::site::{CheckId, SiteId, SiteStatus};
-use crate::store::{DueSite, Store, StoreError};
+use crate::store::{DueSite, SiteRow, Store, StoreError};
 
 pub use self::once::{Done, ScheduleError, check_and_save};
 use self::places::{Numbered, Places};
@@ -150,11 +150,7 @@ impl Scheduler {
 
     /// Asks for a check now, or for the one that is under way, and tells its number. Does not wait for its end.
     pub async fn check_now(&self, site: SiteId) -> Result<CheckId, AskError> {
-        let row = self.inner.work.store.site(site).await?;
-        let row = row.ok_or(AskError::NoSuchSite(site))?;
-        if row.status == SiteStatus::Paused {
-            return Err(AskError::Paused);
-        }
+        let row = self.readable(site).await?;
         let number = self.inner.work.store.number_check().await?;
         let check = {
             let mut places = self.inner.places();
@@ -181,6 +177,38 @@ impl Scheduler {
             error => AskError::Store(error),
         })?;
         Ok(check.id)
+    }
+
+    /// Asks for a check of what a site says from now on, and tells from when on it can be expected. A check that waits
+    /// for its turn will do; one that is reading already may have come too early, and is followed by another. A host
+    /// that wants peace has it first.
+    pub async fn check_anew(&self, site: SiteId) -> Result<DateTime<Utc>, AskError> {
+        let row = self.readable(site).await?;
+        let work = &self.inner.work;
+        let number = work.store.number_check().await?;
+        {
+            let mut places = self.inner.places();
+            if *self.inner.stopping.borrow() {
+                return Err(AskError::Stopping);
+            }
+            places.ask_after(site, number);
+        }
+        let wait = work.fetcher.peace(&row.url).unwrap_or_default();
+        let at = (work.clock)() + TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
+        // Kept in the store, so that a crash does not forget what somebody was told.
+        work.store.make_due(site, at).await?;
+        self.wake();
+        Ok(at)
+    }
+
+    /// A site that may be read.
+    async fn readable(&self, site: SiteId) -> Result<SiteRow, AskError> {
+        let row = self.inner.work.store.site(site).await?;
+        let row = row.ok_or(AskError::NoSuchSite(site))?;
+        match row.status {
+            SiteStatus::Paused => Err(AskError::Paused),
+            _ => Ok(row),
+        }
     }
 
     /// Waits until nothing is under way and nothing is due.

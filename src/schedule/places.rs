@@ -39,6 +39,8 @@ struct UnderWay {
     /// None while it waits.
     task: Option<AbortHandle>,
     is_reading: bool,
+    /// The check that comes after this one, which may have read too early.
+    followed_by: Option<CheckId>,
 }
 
 /// A check and its number.
@@ -80,6 +82,15 @@ impl Places {
     pub(super) fn ask(&mut self, site: SiteId, url: Url, id: CheckId) -> Arc<Numbered> {
         self.asked.push_back(site);
         self.begin(site, url, id)
+    }
+
+    /// Lets another check follow if the site is being read: what was read before now may be out of date.
+    pub(super) fn ask_after(&mut self, site: SiteId, id: CheckId) {
+        if let Some(under_way) = self.under_way.get_mut(&site)
+            && under_way.task.is_some()
+        {
+            under_way.followed_by.get_or_insert(id);
+        }
     }
 
     /// Notes that a site is due, so that it is not found again; whether its host has time for it.
@@ -129,6 +140,7 @@ impl Places {
             check: check.clone(),
             task: None,
             is_reading: false,
+            followed_by: None,
         };
         self.under_way.insert(site, under_way);
         check
@@ -183,10 +195,14 @@ impl Places {
     /// All is done for a site.
     pub(super) fn end(&mut self, site: SiteId) {
         self.has_read(site);
-        if let Some(ended) = self.forget(site)
-            && ended.task.is_some()
-        {
+        let Some(ended) = self.forget(site) else {
+            return;
+        };
+        if ended.task.is_some() {
             self.unsaved -= 1;
+        }
+        if let Some(next) = ended.followed_by {
+            self.ask(site, ended.check.url.clone(), next);
         }
     }
 
@@ -216,6 +232,9 @@ impl Places {
     pub(super) fn forget_waiting(&mut self) {
         self.asked.clear();
         self.due.clear();
+        for under_way in self.under_way.values_mut() {
+            under_way.followed_by = None;
+        }
         let waiting = self
             .under_way
             .iter()

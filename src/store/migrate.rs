@@ -18,6 +18,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0003_people.sql"),
     include_str!("../../migrations/0004_timeline.sql"),
     include_str!("../../migrations/0005_pages.sql"),
+    include_str!("../../migrations/0006_reports.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

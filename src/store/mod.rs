@@ -27,6 +27,7 @@ mod name;
 mod overview;
 mod pages;
 mod prune;
+mod report;
 mod save;
 mod session;
 mod shape;
@@ -57,6 +58,7 @@ pub use self::invite::Invite;
 pub use self::lock::ServeLock;
 pub use self::overview::{Counts, SiteFilter, SiteLine};
 pub use self::prune::{Keep, Pruned};
+pub use self::report::REPORT_TIME;
 pub use self::save::Saved;
 pub use self::site::{DueSite, SiteRow};
 

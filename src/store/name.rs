@@ -18,6 +18,7 @@ const RESERVED: &[&str] = &[
     "changes",
     "archive",
     "subscribe",
+    "badge.svg",
 ];
 
 /// Mints the ids of one site in one database.

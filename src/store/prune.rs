@@ -7,7 +7,7 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Store, StoreError, change, file, memory};
+use super::{Store, StoreError, change, file, memory, report};
 use crate::site::{CollectionId, SiteId};
 
 /// As many entries as a feed has.
@@ -46,7 +46,7 @@ pub struct Pruned {
 
 impl Store {
     /// Forgets what is beyond the limits, a little at a time so that checks can be saved in between.
-    pub async fn prune(&self, _now: DateTime<Utc>, keep: &Keep) -> Result<Pruned, StoreError> {
+    pub async fn prune(&self, now: DateTime<Utc>, keep: &Keep) -> Result<Pruned, StoreError> {
         let keep = *keep;
         let mut pruned = Pruned::default();
         let mut after = SiteId(0);
@@ -65,6 +65,7 @@ impl Store {
             pruned.changes += changes;
             pruned.entries += entries;
         }
+        self.write(move |db| report::prune(db, now)).await?;
         Ok(pruned)
     }
 

@@ -242,6 +242,18 @@ impl Store {
         .await
     }
 
+    /// Makes a site due at a time, unless it is due before.
+    pub async fn make_due(&self, id: SiteId, at: DateTime<Utc>) -> Result<(), StoreError> {
+        self.write(move |db| {
+            db.prepare_cached(
+                "UPDATE sites SET next_check_at = ?2 WHERE id = ?1 AND next_check_at > ?2",
+            )?
+            .execute((id.0, micros(at)))?;
+            Ok(())
+        })
+        .await
+    }
+
     /// Moves the sites of a host that are due before `until` to that time, because the host wants peace. Tells how many.
     pub async fn leave_alone(&self, host: &str, until: DateTime<Utc>) -> Result<u64, StoreError> {
         let host = host.to_owned();

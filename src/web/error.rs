@@ -21,6 +21,8 @@ use crate::store::StoreError;
 pub enum WebError {
     /// Nothing is at this path.
     NoSuchAddress(String),
+    /// The address that was named belongs to nothing that is known here.
+    Unknown(String),
     /// There is no such thing, or it is somebody else's: nobody can tell which.
     NotFound(&'static str),
     /// There was one, and it was removed for good.
@@ -74,6 +76,7 @@ impl WebError {
             }
             WebError::Malformed(sentence)
             | WebError::Body(_, sentence)
+            | WebError::Unknown(sentence)
             | WebError::Invalid(sentence)
             | WebError::Conflict(sentence)
             | WebError::TooSoon(sentence, _) => sentence.clone(),
@@ -113,7 +116,9 @@ impl std::error::Error for WebError {}
 impl ResponseError for WebError {
     fn status_code(&self) -> StatusCode {
         match self {
-            WebError::NoSuchAddress(_) | WebError::NotFound(_) => StatusCode::NOT_FOUND,
+            WebError::NoSuchAddress(_) | WebError::NotFound(_) | WebError::Unknown(_) => {
+                StatusCode::NOT_FOUND
+            }
             WebError::Gone(_) => StatusCode::GONE,
             WebError::Malformed(_) => StatusCode::BAD_REQUEST,
             WebError::Body(status, _) => *status,

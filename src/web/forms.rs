@@ -3,7 +3,8 @@
 //! [`admit`] stands before every handler, so that no route can forget it: a request that may change something is let
 //! through only if its browser does not say that another site sent it, and if it carries the token that our own page
 //! gave to that browser (see [`form_token`]). Programs that show a token of their own instead of a cookie are let
-//! through, at the paths that are meant for them.
+//! through, at the paths that are meant for them. A form that anybody may send, because nothing depends on who does,
+//! needs no token; but a browser that says that the page of another site sent it is refused there too.
 
 use std::future::{Ready, ready};
 use std::rc::Rc;
@@ -36,7 +37,9 @@ const FILE_TIMEOUT: Duration = Duration::from_secs(60);
 /// More than any form has.
 const MAX_FIELDS: usize = 100;
 /// Where programs ask, which show no cookie.
-const FOR_PROGRAMS: &[&str] = &["/api/", "/ping", "/healthz", "/metrics"];
+const FOR_PROGRAMS: &[&str] = &["/api/", "/healthz", "/metrics"];
+/// The form that anybody may send, people and programs.
+const OPEN: &str = "/ping";
 
 /// The fields of a form that was sent from one of our pages.
 #[derive(Clone, Default)]
@@ -93,7 +96,16 @@ pub async fn admit(request: &mut ServiceRequest) -> Result<(), WebError> {
     }
     let limits = &service.people.limits;
     limits.address(Act::Send, limits.client(request.request()))?;
+    let is_open = request.path() == OPEN;
+    if is_open && !request.query_string().is_empty() {
+        // A hook that can be given nothing but an address sends along what it likes, and nobody reads that.
+        return Ok(());
+    }
     let form = read(request).await?;
+    if is_open {
+        request.extensions_mut().insert(form);
+        return Ok(());
+    }
     let secret = session::cookie_secret(request.request(), &service.paths);
     let expected = form_token(&secret.ok_or(WebError::Forged)?);
     if !is_same(&expected, form.text(TOKEN_FIELD)) {
@@ -101,6 +113,13 @@ pub async fn admit(request: &mut ServiceRequest) -> Result<(), WebError> {
     }
     request.extensions_mut().insert(form);
     Ok(())
+}
+
+/// Whether this is from a program, which is answered in JSON where people and programs ask at the same address.
+pub fn is_from_program(request: &HttpRequest) -> bool {
+    let accepted = request.headers().get_all(header::ACCEPT);
+    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+    request.path() == OPEN && !accepted.any(|value| value.contains("text/html"))
 }
 
 /// Whether a browser says that the page of another site sent this. Where it says nothing, the token decides alone; so
@@ -160,8 +179,12 @@ async fn read(request: &mut ServiceRequest) -> Result<Form, WebError> {
         // An empty form may come without a type.
         "" if body.is_empty() => Vec::new(),
         _ => {
-            let sentence = "this takes a form from one of our own pages".to_owned();
-            return Err(WebError::Body(StatusCode::UNSUPPORTED_MEDIA_TYPE, sentence));
+            let sentence =
+                "this takes the fields of a form (Content-Type: application/x-www-form-urlencoded)";
+            return Err(WebError::Body(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                sentence.to_owned(),
+            ));
         }
     };
     Ok(Form(Rc::new(fields)))

@@ -28,6 +28,7 @@ use super::error::WebError;
 use super::frame::wait_in_words;
 use crate::account::{Account, Allowance};
 use crate::schedule::Clock;
+use crate::site::SiteId;
 
 /// Addresses or names that are remembered before those are forgotten that have nothing to wait for.
 const MOST_KEYS: usize = 10_000;
@@ -78,6 +79,8 @@ impl Act {
 }
 
 const ACTS: [Act; 5] = [Act::Send, Act::Guess, Act::SignUp, Act::Lookup, Act::Ping];
+/// How often a site can be announced as changed, whoever does it.
+const SITE_RATE: (u32, Duration) = (3, Duration::from_secs(120));
 /// Guesses at one name.
 const NAME_RATE: (u32, Duration) = (10, Duration::from_secs(30));
 
@@ -102,6 +105,7 @@ pub struct Limits {
     usual: Allowance,
     addresses: [Keyed; ACTS.len()],
     names: Keyed,
+    sites: Keyed,
     known: Cache<u64, ()>,
     /// One for each number that an account may do of something in a day.
     daily: Mutex<HashMap<(Daily, u32), Arc<Keyed>>>,
@@ -117,6 +121,7 @@ impl Limits {
             usual,
             addresses: ACTS.map(|act| Keyed::new(act.rate(), &clock)),
             names: Keyed::new(NAME_RATE, &clock),
+            sites: Keyed::new(SITE_RATE, &clock),
             known: Cache::new(MOST_KNOWN),
             daily: Mutex::default(),
             clock,
@@ -151,6 +156,18 @@ impl Limits {
         limiter.check(key, &self.clock).map_err(|wait| {
             let (what, when) = (act.sentence(), wait_in_words(wait));
             WebError::TooSoon(format!("{what}; try again in {when}"), wait)
+        })
+    }
+
+    /// Counts that somebody said of a site that it has changed.
+    pub fn site(&self, site: SiteId) -> Result<(), WebError> {
+        let key = self.hasher.hash_one(site);
+        self.sites.check(key, &self.clock).map_err(|wait| {
+            let when = wait_in_words(wait);
+            let sentence = format!(
+                "this site was announced as changed several times just now; try again in {when}"
+            );
+            WebError::TooSoon(sentence, wait)
         })
     }
 

@@ -11,19 +11,23 @@ mod admin;
 pub mod api;
 mod assets;
 pub mod auth;
+mod badge;
 mod calendar;
 mod changes;
 pub mod error;
 pub mod feeds;
+pub mod files;
 mod follow;
 pub mod forms;
 pub mod frame;
 mod front;
+mod handbook;
 mod home;
 pub mod limits;
 pub mod lists;
 pub mod live;
 pub mod paths;
+mod ping;
 pub mod report;
 pub mod session;
 mod settings;
@@ -31,6 +35,7 @@ mod sites;
 mod words;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,6 +97,8 @@ pub struct Service {
     pub reports: Arc<Reports>,
     /// Lists that are being imported.
     pub imports: Imports,
+    /// The folder in which our own pages are published.
+    pub own: PathBuf,
     /// The time.
     pub clock: Clock,
 }
@@ -154,14 +161,17 @@ pub fn routes(config: &mut web::ServiceConfig) {
         .service(web::scope("/api/v1").configure(api::routes))
         .configure(feeds::routes)
         .configure(front::routes)
+        .configure(badge::routes)
         .configure(sites::routes)
         .configure(report::routes)
+        .configure(ping::routes)
         .configure(home::routes)
         .configure(follow::routes)
         .configure(lists::routes)
         .configure(accounts::routes)
         .configure(settings::routes)
         .configure(admin::routes)
+        .configure(handbook::routes)
         .configure(assets::routes)
         .default_service(web::to(nothing_here));
 }

@@ -125,6 +125,21 @@ impl Paths {
         with_query(self.below(&["check"]), &[("url", url)])
     }
 
+    /// A report that was kept.
+    pub fn kept_report(&self, name: &str) -> String {
+        self.below(&["check", name])
+    }
+
+    /// A picture for the author's own page, which leads to the page of the site.
+    pub fn badge(&self, site: &str) -> String {
+        self.below(&["sites", site, "badge.svg"])
+    }
+
+    /// Where authors tell that their site has changed.
+    pub fn ping(&self) -> String {
+        self.below(&["ping"])
+    }
+
     /// What was read so far for that.
     pub fn report_reading(&self, url: &str) -> String {
         with_query(self.at("check/reading.json"), &[("url", url)])

@@ -274,6 +274,7 @@ pub async fn around(
         Err(error) => request.into_response(PageError::from(error).error_response()),
     };
     let refusal = response.response().extensions().get().cloned();
+    let refusal = refusal.filter(|_| !forms::is_from_program(response.request()));
     let mut response = match refusal {
         Some(refusal) => {
             let visitor = Visitor::of(response.request()).await.ok();

@@ -192,6 +192,21 @@ The Fox Den  {site}
   Sunday, 1 March 2026
     new             {site}a
 
+Rules
+  kept     Its description is where readers look for it, and tells its changes.
+  kept     Every document can be fetched.
+  kept     Every document is well-formed, whole, and in UTF-8.
+  kept     Every document says what it is, in the words of ResourceSync 1.1.
+  kept     The description leads to the collections.
+  kept     Every collection has an address of its own.
+  kept     Titles and authors are told.
+  kept     Every document names the one above it.
+  kept     Every collection has one Change List.
+  kept     Change Lists say which time they cover, and leave no gap.
+  kept     The open list is small, and closed ones are listed in an index.
+  kept     Every change says what happened and when, oldest first.
+  kept     Every entry names a page of the site by its whole address.
+
 Nothing to fix.
 "
     );
@@ -210,7 +225,10 @@ fn a_site_with_something_to_fix_ends_with_one() {
     assert_eq!(output.status.code(), Some(1));
     let said = stdout(&output);
     assert!(
-        said.contains("warning: ") && said.contains("[no-from]"),
+        said.contains("warning: ")
+            && said.contains("[no-from]")
+            && said.contains("  broken   Change Lists say which time they cover")
+            && said.contains("  kept     Every document can be fetched."),
         "{said}"
     );
     assert!(said.contains(&format!("  in {}, line 1\n", den.url("/changelist.xml"))));

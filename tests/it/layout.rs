@@ -43,6 +43,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "text", "moment", "change", "problem", "site", "read", "fetch",
         ],
     ),
+    ("demo", &["publish"]),
+    ("handbook", &["publish", "site"]),
     ("track", &["moment", "change", "problem", "site", "memory"]),
     (
         "store",
@@ -61,7 +63,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "web",
         &[
             "text", "moment", "change", "problem", "site", "account", "secret", "memory", "read",
-            "fetch", "check", "store", "schedule", "feed",
+            "fetch", "check", "store", "schedule", "feed", "handbook",
         ],
     ),
     (
@@ -72,7 +74,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "text", "moment", "change", "problem", "site", "account", "secret", "fetch", "load",
-            "check", "publish", "track", "store", "schedule", "feed", "web", "config",
+            "check", "publish", "demo", "handbook", "track", "store", "schedule", "feed", "web",
+            "config",
         ],
     ),
 ];
@@ -102,6 +105,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("opml", &["web/lists.rs", "read/"]),
     ("globset", &["publish/"]),
     ("regex", &["publish/"]),
+    ("pulldown_cmark", &["handbook/"]),
     ("rustix", &["publish/"]),
     ("rpassword", &["cli/"]),
     ("governor", &["web/limits.rs"]),

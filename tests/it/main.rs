@@ -9,6 +9,7 @@ mod ask; // a client that shows every byte
 mod browser; // the pages in a real browser
 mod command_line; // the program itself: what it prints, and how it ends
 mod crashing; // the real program, killed again and again
+mod demo; // the sample site that keeps changing
 mod den; // a small site with everything in its place
 mod disguise; // the same document in other XML
 mod doors; // every route, as nobody, as somebody else and as an admin
@@ -16,6 +17,7 @@ mod fake_site; // a website on loopback, told what to serve
 mod feeds; // what feed readers get
 mod fetching; // requests: where they go, how politely, and what comes back
 mod following; // a followed site: every change is announced once
+mod handbook; // our own pages, which can be followed
 mod histories; // any history of a site, against a model of what must be announced
 mod hostile; // documents that were made to do harm
 mod layout; // which part of the source may use which, and what the README promises
@@ -23,9 +25,11 @@ mod listing; // sites that list their pages: what becomes of two lists
 mod lists; // lists of pages in every format
 mod names; // resolvers
 mod person; // somebody with cookies who fills in forms
+mod pinging; // authors who tell that their site has changed
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated
 mod publishing; // the author's side: folders that become followable
 mod reading; // reads a document and keeps everything that comes out
+mod reporting; // the report for authors, and what they take from it
 mod rules; // proposal IFCC-0001, rule by rule
 mod scheduling; // what is due is read in good time
 mod settings; // what is one's own, and how it is changed

@@ -61,7 +61,8 @@ impl Person {
 
     /// Opens a page, and goes wherever it leads.
     pub fn open(&mut self, path: &str) -> Page {
-        let answer = self.ask(Ask::get(path).header("User-Agent", "Firefox/140.0 (Linux)"));
+        let ask = Ask::get(path).header("Accept", "text/html");
+        let answer = self.ask(ask.header("User-Agent", "Firefox/140.0 (Linux)"));
         self.land(path, answer)
     }
 
@@ -72,6 +73,7 @@ impl Person {
             .finish();
         let ask = Ask::new("POST", path)
             .header("Content-Type", "application/x-www-form-urlencoded")
+            .header("Accept", "text/html")
             .header("User-Agent", "Firefox/140.0 (Linux)")
             .header("Sec-Fetch-Site", "same-origin");
         self.ask(ask.body(body))

@@ -199,6 +199,7 @@ impl World {
             visitors_add: self.visitors_add,
             readings,
             imports: Imports::new(),
+            own: self.folder.path().join("own"),
             reports: Arc::new(Reports::new(CheckSettings::default())),
             clock: self.clock(),
         };

@@ -90,6 +90,9 @@ async fn every_public_page_is_fit_for_everybody() {
         ("entry", &den.page("/gallery/entries/1")),
         ("nothing", &owl.page("/")),
         ("check", "/check"),
+        ("ping", "/ping"),
+        ("handbook", "/docs/"),
+        ("handbook-page", "/docs/recipes/"),
         ("sign-in", "/sign-in"),
         ("recover", "/recover"),
         ("missing", "/sites/none.example/"),
@@ -115,6 +118,23 @@ async fn every_public_page_is_fit_for_everybody() {
     browser.reload().await;
     browser.see("What to put right").await;
     browser.look("report").await;
+    browser.press("Keep this report").await;
+    browser.see("It is kept until").await;
+    browser.look("report-kept").await;
+
+    let good = Den::new();
+    world.follow(&good.url("/")).await;
+    let report = format!("/check?url={}", good.url("/"));
+    browser.open(&world.here(&report)).await;
+    browser.see("All good").await;
+    browser.reload().await;
+    browser.see("All good").await;
+    browser.look("report-good").await;
+    browser.open(&world.here("/ping")).await;
+    browser.fill("#url", den.url("/").as_str()).await;
+    browser.press("Ring").await;
+    browser.see("is read now").await;
+    browser.look("ping-done").await;
     browser.close().await;
 }
 

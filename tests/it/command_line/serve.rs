@@ -89,9 +89,19 @@ fn the_service_starts_with_nothing_set_reads_sites_and_ends_when_told_to() {
     while changes()["changes"].as_array().unwrap().len() < 3 {
         std::thread::yield_now();
     }
+    // Our own pages are published beside all this.
+    while Ask::get("/.well-known/resourcesync")
+        .to(served.address)
+        .status
+        != 200
+    {
+        std::thread::yield_now();
+    }
     assert_eq!(served.terminate(), Some(0));
-    let left: Vec<_> = std::fs::read_dir(place.data()).unwrap().collect();
-    assert_eq!(left.len(), 1, "the database, and no log beside it");
+    let left = std::fs::read_dir(place.data()).unwrap();
+    let mut left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["own", "sitebell.sqlite3"], "and no log beside it");
 }
 
 #[test]
@@ -248,4 +258,58 @@ fn the_help_of_serve_lists_every_setting_with_its_default() {
     ] {
         assert!(help.contains(part), "{part}");
     }
+}
+
+#[test]
+fn the_demo_is_served_and_followed_and_opens_nothing_else_of_this_machine() {
+    let place = Place::new();
+    let mut served = Served::start(&place, &["--demo", "--host-gap", "0"]);
+    let line = served.line();
+    let demo = line.split(' ').find(|word| word.starts_with("http://"));
+    let demo: url::Url = demo.unwrap_or_else(|| panic!("{line:?}")).parse().unwrap();
+    assert!(line.contains("changes every minute"), "{line}");
+    let page: url::Url = served.line().trim().parse().unwrap();
+    let mut visitor = Person::at(served.address);
+    while !visitor.open(page.path()).has("The Lantern Room") {
+        std::thread::yield_now();
+    }
+    assert!(
+        visitor
+            .open(&format!("{}moths/", page.path()))
+            .has("Visitors")
+    );
+    let there = demo.socket_addrs(|| None).unwrap()[0];
+    assert!(Ask::get("/").to(there).text().contains("A shrine to moths"));
+    let front = visitor.open("/");
+    for other in [
+        served.address,
+        TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap(),
+    ] {
+        let refused = visitor.send(&front, "/sites", &[("url", &format!("http://{other}/"))]);
+        assert_eq!(refused.status(), 422, "{other}");
+    }
+    assert_eq!(served.terminate(), Some(0));
+}
+
+#[test]
+fn a_demo_without_a_place_says_so() {
+    let place = Place::new();
+    // A port whose neighbour is taken.
+    let (taken, before) = loop {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = taken.local_addr().unwrap().port();
+        if let Ok(before) = TcpListener::bind(("127.0.0.1", port - 1)) {
+            break (taken, before);
+        }
+    };
+    let listen = before.local_addr().unwrap().to_string();
+    drop(before);
+    let demo = taken.local_addr().unwrap().to_string();
+    place.refused(
+        &["serve", "--demo", "--listen", &listen],
+        &["no place for the demo", &demo],
+    );
 }

@@ -1,0 +1,102 @@
+//! `sitebell serve --demo`: the sample site at a port of its own, followed, and changed every minute.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::interval;
+use tracing::error;
+use url::Url;
+
+use super::CliError;
+use super::serve::listen;
+use crate::demo::Demo;
+use crate::fetch::FetchSettings;
+use crate::schedule::{AskError, Clock, Scheduler};
+use crate::site::SiteId;
+use crate::store::Store;
+use crate::web::{files, local_url};
+
+/// How often the site changes.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// The port that the sample site will be at. Only this machine reaches it.
+pub(super) struct Stage {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Stage {
+    /// Takes the port next to that of the service, or any that is free where the service does, and lets it be read: it,
+    /// and nothing else of this machine.
+    pub(super) fn open(service: SocketAddr, fetch: &mut FetchSettings) -> Result<Stage, CliError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            CliError::Failed(format!("there is no place for the demo: {error}"))
+        };
+        let port = match service.port() {
+            0 => 0,
+            port => port.wrapping_add(1),
+        };
+        let next = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = listen(next).map_err(|error| failed(&error))?;
+        let address = listener.local_addr().map_err(|error| failed(&error))?;
+        let net = address.to_string().parse();
+        fetch
+            .allow_nets
+            .push(net.expect("an address and a port are a network"));
+        Ok(Stage { listener, address })
+    }
+
+    /// Publishes the site below the folder of the data, serves and follows it, and lets it change from now on. Tells its
+    /// address, and its name in ours.
+    pub(super) async fn begin(
+        self,
+        data: &Path,
+        store: &Store,
+        scheduler: &Scheduler,
+        clock: &Clock,
+    ) -> Result<(Url, String), CliError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            CliError::Failed(format!("the demo cannot begin: {error}"))
+        };
+        let url = local_url(self.address);
+        // At another port it is another site.
+        let folder = data.join(format!("demo-{}", self.address.port()));
+        let demo = Arc::new(Demo::new(folder.clone(), url.clone()));
+        update(&demo, clock).await.map_err(|error| failed(&error))?;
+        let (server, _) = files::serve(folder, self.listener).map_err(|error| failed(&error))?;
+        tokio::spawn(server);
+        let (site, _) = store.add_site(&url, clock()).await?;
+        let row = store.site(site).await?;
+        let row = row.ok_or_else(|| failed(&"its site is not there"))?;
+        tokio::spawn(keep_changing(demo, site, scheduler.clone(), clock.clone()));
+        Ok((url, row.slug))
+    }
+}
+
+/// Every minute, as an author who rings after each upload.
+async fn keep_changing(demo: Arc<Demo>, site: SiteId, scheduler: Scheduler, clock: Clock) {
+    let mut minutes = interval(EVERY);
+    loop {
+        // The first one is there at once: what was written before may be a minute old.
+        minutes.tick().await;
+        if let Err(error) = update(&demo, &clock).await {
+            error!(%error, "the demo could not change; it tries again in a minute");
+            continue;
+        }
+        match scheduler.check_anew(site).await {
+            Ok(_) | Err(AskError::Paused) => {}
+            Err(AskError::NoSuchSite(_) | AskError::Stopping) => return,
+            Err(error) => error!(%error, "the demo could not be read; it tries again in a minute"),
+        }
+    }
+}
+
+async fn update(demo: &Arc<Demo>, clock: &Clock) -> Result<usize, String> {
+    let (demo, now) = (demo.clone(), clock());
+    let updated = spawn_blocking(move || demo.update(now)).await;
+    let updated = updated.map_err(|_| "there was a fault in Sitebell".to_owned())?;
+    updated.map_err(|error| error.to_string())
+}

@@ -1,0 +1,167 @@
+//! The report for authors: rule by rule, kept under an address of its own, and what to put on one's page.
+
+use chrono::TimeDelta;
+
+use crate::ask::Ask;
+use crate::den::Den;
+use crate::person::{Page, Person};
+use crate::world::World;
+
+const LIST: &str = "/changelist.xml";
+
+/// The report on a site, once that was read.
+fn report(author: &mut Person, den: &Den) -> Page {
+    let address = format!("/check?url={}", den.url("/"));
+    loop {
+        let page = author.open(&address);
+        if !page.has("Reading the site") {
+            return page;
+        }
+    }
+}
+
+/// The words of a page without its tags.
+fn words(page: &Page) -> String {
+    let parts = page
+        .text()
+        .split('<')
+        .map(|part| match part.split_once('>') {
+            Some((_, words)) => words,
+            None => part,
+        });
+    let words: String = parts.collect();
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_with_nothing_to_fix_is_told_so_and_which_rules_it_keeps() {
+    let world = World::new().await;
+    let den = Den::new();
+    let page = report(&mut Person::at(world.address()), &den);
+    let words = words(&page);
+    assert!(
+        words.contains("All good. Nothing to fix! All 13 rules are kept"),
+        "{words}"
+    );
+    assert!(
+        words.contains("Every document can be fetched. kept"),
+        "{words}"
+    );
+    assert!(words.contains("What followers see"), "{words}");
+    assert!(!words.contains("broken"), "{words}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_is_broken_is_told_beside_those_that_are_kept() {
+    let world = World::new().await;
+    let den = Den::new();
+    den.change_list(LIST, "", &["created /a yesterday", "created /b 2026-03-01"]);
+    let page = report(&mut Person::at(world.address()), &den);
+    let words = words(&page);
+    for part in [
+        "11 of 13 rules are kept.",
+        "Every document can be fetched. kept",
+        "Change Lists say which time they cover, and leave no gap. not quite kept",
+        "Every change says what happened and when, oldest first. broken",
+    ] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    // What is to be copied is what is shown.
+    assert!(
+        page.has("data-copy=\"&#60;rs:md change="),
+        "{}",
+        page.text()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_is_kept_as_it_was_for_those_who_want_that() {
+    let world = World::new().await;
+    let den = Den::new();
+    den.change_list(LIST, "", &["created /a 2026-03-01"]);
+    let mut author = Person::at(world.address());
+    let page = report(&mut author, &den);
+    let kept = author.send(&page, "/check/keep", &[]);
+    let address = kept_at(&mut author, &page);
+    assert_eq!(author.open(&address).text(), kept.text(), "twice is once");
+    let now = words(&page);
+    let then = words(&kept);
+    for part in ["[no-from]", "12 of 13 rules are kept", "The Fox Den"] {
+        assert!(now.contains(part) && then.contains(part), "{part}: {then}");
+    }
+    assert!(
+        then.contains("It is kept until 8 June 2026, 12:00 UTC."),
+        "{then}"
+    );
+    assert!(!then.contains("Keep this report"), "{then}");
+
+    // The site gets better, the report stays.
+    den.change_list(LIST, "from='2026-01-01'", &["created /a 2026-03-01"]);
+    world.pass(TimeDelta::days(89));
+    let mut friend = Person::at(world.address());
+    let later = friend.open(&address);
+    assert_eq!(later.status(), 200);
+    assert!(words(&later).contains("[no-from]"));
+    world.pass(TimeDelta::days(2));
+    let gone = friend.open(&address);
+    assert_eq!(gone.status(), 404);
+    assert!(gone.has("reports are kept for 90 days"), "{}", gone.text());
+    assert_eq!(friend.open("/check/0000000000000000").status(), 404);
+}
+
+/// Where the report is that somebody keeps.
+fn kept_at(author: &mut Person, page: &Page) -> String {
+    let answer = author.send_only(page, "/check/keep", &[]);
+    assert_eq!(answer.status, 303);
+    let address = answer.header("location").unwrap().to_owned();
+    assert_eq!(address.len(), "/check/".len() + 16, "{address}");
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_nobody_made_is_made_before_it_is_kept() {
+    let world = World::new().await;
+    let den = Den::new();
+    let mut author = Person::at(world.address());
+    let csrf = author.open("/sign-in").value("csrf");
+    let url = den.url("/");
+    let answer = author.post("/check/keep", &[("csrf", &csrf), ("url", url.as_str())]);
+    assert_eq!(answer.status, 303);
+    let location = answer.header("location").unwrap();
+    assert!(location.starts_with("/check?url="), "{location}");
+    assert!(den.site.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_author_gets_a_badge_and_lines_to_copy() {
+    let world = World::new().await;
+    let den = Den::new();
+    den.about("/about.xml", "/", "Fox &amp; \"Co\" &lt;script&gt;");
+    let mut author = Person::at(world.address());
+    assert!(!report(&mut author, &den).has("For your own page"));
+    world.follow(&den.url("/")).await;
+    let page = report(&mut author, &den);
+    assert!(page.has("For your own page"));
+    let site = format!("https://bell.example{}", den.page("/"));
+    let line = "&#60;a href=&#34;{site}&#34;&#62;&#60;img src=&#34;{site}badge.svg&#34; alt=&#34;Follow Fox &#38;#38; &#38;#34;Co&#38;#34;";
+    let line = line.replace("{site}", &site);
+    assert!(page.has(&line), "{line} in {}", page.text());
+    assert!(page.has(&format!("href=&#34;{site}feed.atom&#34;")));
+
+    let badge = world.ask(Ask::get(&den.page("/badge.svg")));
+    assert_eq!(badge.status, 200);
+    assert_eq!(badge.header("content-type"), Some("image/svg+xml"));
+    assert_eq!(badge.header("cache-control"), Some("public, max-age=3600"));
+    assert_eq!(badge.header("set-cookie"), None);
+    let picture = badge.text();
+    assert!(picture.len() < 2_000, "{}", picture.len());
+    assert!(
+        picture.contains("Follow Fox &#38; &#34;Co&#34; &#60;script&#62; with Sitebell"),
+        "{picture}"
+    );
+    assert!(picture.contains(">2 Mar 2026</text>"), "{picture}");
+    assert_eq!(
+        world.ask(Ask::get("/sites/none.example/badge.svg")).status,
+        404
+    );
+}
