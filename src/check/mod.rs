@@ -4,6 +4,7 @@
 //! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
 
 mod lists;
+mod page_title;
 mod pages;
 mod sections;
 mod titles;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use url::Url;
 
+pub use self::page_title::page_title;
 use crate::change::Change;
 pub use crate::discover::DiscoverError as CheckError;
 pub use crate::discover::Tried;

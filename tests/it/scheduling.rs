@@ -35,7 +35,7 @@ async fn add(world: &World, den: &Den) -> SiteId {
 }
 
 /// Waits until a condition holds that other threads bring about.
-async fn until(mut condition: impl FnMut() -> bool) {
+pub async fn until(mut condition: impl FnMut() -> bool) {
     let patience = async {
         while !condition() {
             tokio::task::yield_now().await;
