@@ -1,5 +1,7 @@
 //! Sites that list their pages instead of telling their changes: how the list is found, and what becomes of two of them.
 
+use std::io::Write;
+
 use chrono::TimeDelta;
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
@@ -845,16 +847,49 @@ async fn a_section_that_is_a_bomb_does_no_harm() {
         "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"",
         &[],
     );
-    let bomb = [head.as_bytes(), b"\n", &vec![b'\n'; 64 * 1024 * 1024]].concat();
-    let bomb = zstd::encode_all(&bomb[..], 1).unwrap();
-    den.site
-        .serve("/blog.scp", Reply::new(200, "application/zstd", bomb));
+    let lines = |size: usize| [head.as_bytes(), b"\n", &vec![b'\n'; size]].concat();
+    let gzipped = |size: usize| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&lines(size)).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (large, small) = (64 * 1024 * 1024, 40 * 1024 * 1024);
+    let zstd = zstd::encode_all(&lines(large)[..], 1).unwrap();
+    scp_sitemap(&den, &[SNAPSHOT]);
+    for (bomb, is_too_large) in [
+        (Reply::new(200, "application/zstd", zstd), false),
+        // Smaller than any document may be, and still far too dense.
+        (Reply::new(200, "application/gzip", gzipped(small)), false),
+        (Reply::text(lines(small)).gzip(), false),
+        // So large that it never comes to its end.
+        (Reply::new(200, "application/gzip", gzipped(large)), true),
+    ] {
+        den.site.serve("/blog.scp", bomb);
+        let checked = den.check().await;
+        let problem =
+            (checked.problems.iter()).find(|problem| problem.document.ends_with("/blog.scp"));
+        let problem = problem.expect("a problem");
+        if !is_too_large {
+            assert_eq!(problem.code.name(), "bad-compression");
+            assert!(problem.message.contains("100 to 1"), "{}", problem.message);
+        }
+        assert_eq!(checked.site.format, Some(Format::Sitemap));
+        assert_eq!(collections(&checked).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_section_that_is_well_compressed_is_read() {
+    let den = Den::empty();
+    let pages: Vec<String> = (0..5_000)
+        .map(|n| format!("/{n} 2026-03-01T00:00:00Z"))
+        .collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    let file = scp_file(&den, kind, &pages);
+    assert!(file.len() > 500_000);
+    den.site.serve("/blog.scp", Reply::text(file).gzip());
     scp_sitemap(&den, &[SNAPSHOT]);
     let checked = den.check().await;
-    assert!(
-        codes(&checked).contains(&"bad-compression"),
-        "{:?}",
-        codes(&checked)
-    );
-    assert_eq!(checked.site.format, Some(Format::Sitemap));
+    assert_eq!(checked.site.format, Some(Format::Scp));
 }

@@ -33,6 +33,7 @@ const DAYS: &str = "/arc-sitemap-deltas/";
 pub const READER: ListReader = ListReader {
     format: Format::Arc,
     places: &["/.well-known/arc-sitemap.json", "/arc-sitemap.json"],
+    max_ratio: None,
     recognises,
     read,
 };
