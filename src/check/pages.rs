@@ -87,6 +87,7 @@ pub(super) async fn walk(
     let mut walk = Walk::new(loader, known);
     walk.read(root).await;
     walk.read_days(now).await;
+    walk.dispel_doubts().await;
     walk.give_titles(&mut top).await;
     let (mut reading, is_complete) = walk.finish(&top.url);
     let id = identity(&mut reading.sighted, site, found_by, &top, remembered);
@@ -137,6 +138,8 @@ pub(super) struct Walk<'a, 'b> {
     is_complete: bool,
     /// The documents that were read or are to be read.
     seen: HashSet<Url>,
+    /// Those among them with pages that have not changed.
+    unchanged: Vec<Url>,
     titles: Option<Url>,
     days: Option<Url>,
     made_at: Option<Moment>,
@@ -150,6 +153,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             known,
             is_complete: true,
             seen: HashSet::new(),
+            unchanged: Vec::new(),
             titles: None,
             days: None,
             made_at: None,
@@ -194,6 +198,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
         let part = part_of(loaded.asked.as_str());
         let List {
+            pages,
             parts,
             titles,
             is_window,
@@ -211,7 +216,10 @@ impl<'a, 'b> Walk<'a, 'b> {
             .take()
             .or_else(|| days.and_then(|url| Url::parse(&url).ok()));
         match loaded.is_unchanged {
-            true => self.sighted.take_unchanged(part),
+            true => {
+                self.sighted.take_unchanged(part);
+                self.unchanged.extend((pages > 0).then_some(loaded.asked));
+            }
             false => self.sighted.take(loaded.sheet, part, is_window),
         }
         let made_at = made_at.and_then(|text| Moment::parse(&text).ok());
@@ -313,6 +321,27 @@ impl<'a, 'b> Walk<'a, 'b> {
                 Err(error) => {
                     self.is_complete = false;
                     self.loader.problems.add(error.problem(&url, &folder));
+                }
+            }
+        }
+    }
+
+    /// Reads the documents that have not changed as well, if a page that another one has dropped may be in them. Only
+    /// then is it absent.
+    pub(super) async fn dispel_doubts(&mut self) {
+        let is_concluded_from = self.is_complete || !self.sighted.fresh.is_empty();
+        if !is_concluded_from || !self.sighted.has_doubts() {
+            return;
+        }
+        for url in std::mem::take(&mut self.unchanged) {
+            match self.loader.pages(&url, &self.known, false).await {
+                Ok(list) => {
+                    let part = part_of(list.asked.as_str());
+                    self.sighted.take(list.sheet, part, list.list.is_window);
+                }
+                Err(error) => {
+                    self.is_complete = false;
+                    self.loader.problems.add(error.problem(&url, &url));
                 }
             }
         }

@@ -51,6 +51,9 @@ pub(super) async fn walk(
         for url in &plan.urls {
             pages.read_list(url, listed_in).await;
         }
+        if plan.is_whole {
+            pages.dispel_doubts().await;
+        }
         let (mut reading, was_read) = pages.finish(listed_in);
         if reading.sighted.is_empty() && !was_read && known.is_none() {
             // Nothing at all was to be had of it, so nothing begins.

@@ -280,6 +280,7 @@ impl<'b> Walk<'_, 'b> {
         for url in &urls {
             lists.read_list(url, listed_in).await;
         }
+        lists.dispel_doubts().await;
         let (reading, is_complete) = lists.finish(listed_in);
         self.is_complete &= is_complete;
         self.collections.push(CollectionReading {

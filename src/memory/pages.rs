@@ -481,6 +481,8 @@ impl Sighted {
     /// Takes what the document `part` shows.
     pub fn take(&mut self, sheet: Sheet, part: u32, is_window: bool) {
         self.read.insert(part);
+        // It may have been said before that it has not changed.
+        self.unchanged.remove(&part);
         for place in sheet.same {
             self.see(place as usize, part, is_window);
         }
@@ -536,6 +538,21 @@ impl Sighted {
     /// The document `part` belongs to the list, and could not be read.
     pub fn miss(&mut self, part: u32) {
         self.unread.push(part);
+    }
+
+    /// Whether a page that was not seen may be in a document that has not changed: several may list it, and it is
+    /// remembered with one of them.
+    pub fn has_doubts(&self) -> bool {
+        if self.unchanged.is_empty() {
+            return false;
+        }
+        let unread: HashSet<u32> = self.unread.iter().copied().collect();
+        let is_absent = |place: usize| {
+            let part = self.known.parts[place];
+            let is_out_of_sight = !self.seen[place] && !self.private.contains(&place);
+            is_out_of_sight && !self.unchanged.contains(&part) && !unread.contains(&part)
+        };
+        (0..self.known.len()).any(is_absent)
     }
 
     /// Gives pages their titles that have none.
