@@ -25,7 +25,9 @@ pub use limits::Limits;
 use parsed::{Parsed, ParsedList, Seen, read_as_it_is};
 
 use crate::change::Change;
-use crate::fetch::{Answer, BodyStats, FetchError, Fetched, Fetcher, Limit, Meter, Request};
+use crate::fetch::{
+    Answer, BodyStats, FetchError, Fetched, Fetcher, Limit, Meter, Request, Robots,
+};
 use crate::memory::{DocumentMemory, KnownPages, Sheet, SiteMemory, Validators};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
@@ -509,16 +511,12 @@ impl<'a> Loader<'a> {
         })
     }
 
-    /// The `Sitemap:` lines of the robots.txt of a site.
-    pub async fn sitemaps(&mut self, url: &Url) -> Vec<String> {
-        if self.check_time_and_bytes().is_err() {
-            return Vec::new();
-        }
+    /// The robots.txt of a site, if there is time for it.
+    pub async fn robots(&mut self, url: &Url) -> Option<Arc<Robots>> {
+        self.check_time_and_bytes().ok()?;
         let robots = self.fetcher.robots_counted_by(url, &self.meter);
-        match tokio::time::timeout_at(self.deadline, robots).await {
-            Ok(robots) => robots.sitemaps(),
-            Err(_) => Vec::new(),
-        }
+        let robots = tokio::time::timeout_at(self.deadline, robots).await;
+        robots.ok()
     }
 
     /// Checks and counts what one more document takes from the bounds.
