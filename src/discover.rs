@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::fetch::FetchError;
 use crate::load::{LoadError, Loaded, LoadedList, Loader, Page};
-use crate::memory::{CollectionMemory, KnownPages, SiteMemory};
+use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
@@ -201,7 +201,7 @@ pub fn listing(memory: &SiteMemory) -> Option<&CollectionMemory> {
 /// The search for what describes a site.
 struct Search {
     /// The pages that are known, if the site lists them at its top.
-    known: Arc<KnownPages>,
+    known: Recollection<KnownPages>,
     /// The documents at the top that were found before: robots.txt may name several, and they belong together.
     beside: Vec<Url>,
     tried: Vec<Tried>,

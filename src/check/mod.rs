@@ -123,8 +123,8 @@ pub struct CollectionReading {
 /// The pages of a collection, as they were read.
 #[derive(Debug)]
 pub struct PagesReading {
-    /// The pages.
-    pub sighted: Sighted,
+    /// The pages; none if every document is as it was, and so is every page.
+    pub sighted: Option<Sighted>,
     /// When the list was made, if it says so.
     pub made_at: Option<Moment>,
     /// The document at its top.

@@ -28,7 +28,7 @@ use crate::change::Change;
 use crate::fetch::{
     Answer, BodyStats, FetchError, Fetched, Fetcher, Limit, Meter, Request, Robots,
 };
-use crate::memory::{DocumentMemory, KnownPages, Sheet, SiteMemory, Validators};
+use crate::memory::{DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Validators};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
 use crate::read::list::{self, Hosts, List};
@@ -313,7 +313,11 @@ impl<'a> Loader<'a> {
     }
 
     /// Fetches what a person typed, whatever it is.
-    pub async fn page(&mut self, url: &Url, known: &Arc<KnownPages>) -> Result<Page, LoadError> {
+    pub async fn page(
+        &mut self,
+        url: &Url,
+        known: &Recollection<KnownPages>,
+    ) -> Result<Page, LoadError> {
         // Documents are there for programs to read; robots.txt is asked only about pages.
         self.look_at(url, known, !is_named_like_a_document(url))
             .await
@@ -323,7 +327,7 @@ impl<'a> Loader<'a> {
     pub async fn candidate(
         &mut self,
         url: &Url,
-        known: &Arc<KnownPages>,
+        known: &Recollection<KnownPages>,
     ) -> Result<Page, LoadError> {
         self.look_at(url, known, false).await
     }
@@ -331,7 +335,7 @@ impl<'a> Loader<'a> {
     async fn look_at(
         &mut self,
         url: &Url,
-        known: &Arc<KnownPages>,
+        known: &Recollection<KnownPages>,
         is_page: bool,
     ) -> Result<Page, LoadError> {
         if let Some(known) = self.loaded.get(url) {
@@ -352,7 +356,7 @@ impl<'a> Loader<'a> {
         let keep = Keep::default();
         let parse = self.parser(final_url.clone(), keep.filter().await?);
         let base = final_url.clone();
-        let (hosts, sheet) = (self.hosts(&final_url), Sheet::new(known.clone()));
+        let (hosts, sheet) = (self.hosts(&final_url), new_sheet(known).await?);
         let (seen, size) = self
             .read_body(fetched, move |reader| {
                 read_as_it_is(reader, parse, &hosts, sheet, content_type.as_deref(), &base)
@@ -382,7 +386,7 @@ impl<'a> Loader<'a> {
     pub async fn pages(
         &mut self,
         url: &Url,
-        known: &Arc<KnownPages>,
+        known: &Recollection<KnownPages>,
         may_be_unchanged: bool,
     ) -> Result<LoadedList, LoadError> {
         self.spend_document(url)?;
@@ -395,7 +399,6 @@ impl<'a> Loader<'a> {
         request.validators = (outline.as_ref()).and_then(|(memory, ..)| memory.validators.clone());
         let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
-        let sheet = Sheet::new(known.clone());
         if let (Answer::NotModified, Some((memory, format, list))) = (&fetched.answer, outline) {
             self.problems.extend(memory.problems.iter().cloned());
             return Ok(LoadedList {
@@ -403,11 +406,12 @@ impl<'a> Loader<'a> {
                 url: final_url,
                 format,
                 list,
-                sheet,
+                sheet: Sheet::default(),
                 is_unchanged: true,
             });
         }
         let validators = fetched.validators.clone();
+        let sheet = new_sheet(known).await?;
         let (hosts, base) = (self.hosts(&final_url), final_url.clone());
         let ((format, parsed), size) = self
             .read_body(fetched, move |reader| {
@@ -648,6 +652,12 @@ impl<'a> Loader<'a> {
             keep: keep.clone(),
         }))
     }
+}
+
+/// An empty sheet for a collection of which these pages are known.
+async fn new_sheet(known: &Recollection<KnownPages>) -> Result<Sheet, LoadError> {
+    let known = known.get().await.map_err(|_| LoadError::Memory)?;
+    Ok(Sheet::new(known))
 }
 
 /// What is not in the documents themselves is looked at again when a new week has begun.

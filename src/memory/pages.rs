@@ -471,15 +471,29 @@ pub struct Sighted {
 impl Sighted {
     /// Nothing yet.
     pub fn new(known: Arc<KnownPages>) -> Sighted {
-        Sighted {
-            seen: vec![false; known.len()],
-            known,
-            ..Sighted::default()
+        let mut sighted = Sighted::default();
+        sighted.know(known);
+        sighted
+    }
+
+    /// What was known before, if that was not said yet. Every sheet brings it along.
+    pub fn know(&mut self, known: Arc<KnownPages>) {
+        if self.seen.is_empty() {
+            self.seen = vec![false; known.len()];
+            self.known = known;
         }
+    }
+
+    /// Whether every document said that it has not changed.
+    pub fn is_unchanged(&self) -> bool {
+        self.unread.is_empty() && self.read == self.unchanged
     }
 
     /// Takes what the document `part` shows.
     pub fn take(&mut self, sheet: Sheet, part: u32, is_window: bool) {
+        if self.seen.is_empty() {
+            self.know(sheet.known.clone());
+        }
         self.read.insert(part);
         // It may have been said before that it has not changed.
         self.unchanged.remove(&part);

@@ -1,13 +1,15 @@
 //! Sites that list their pages instead of telling their changes: how the list is found, and what becomes of two of them.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use chrono::TimeDelta;
+use sitebell::check::{CheckSettings, check_site};
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
 use crate::ask::Ask;
-use crate::den::{Den, codes, collections, urlset};
+use crate::den::{Den, codes, collections, fetcher, urlset};
 use crate::fake_site::Reply;
 use crate::following::Follower;
 use crate::world::World;
@@ -124,6 +126,50 @@ async fn a_server_that_says_nothing_has_changed_is_believed() {
         sitemap(&den, &with(&["/g 2026-03-12"], &[])),
     );
     assert_eq!(follower.check().await, ["created /g 2026-03-12"]);
+}
+
+#[tokio::test]
+async fn pages_are_recalled_only_when_a_list_has_changed() {
+    let den = Den::empty();
+    let tagged = |path: &str, text: String, tag: &str| {
+        den.site.serve(path, Reply::xml(text).etag(tag));
+    };
+    tagged("/sitemap.xml", index(&den, &["/1.xml", "/2.xml"]), "\"1\"");
+    tagged("/1.xml", sitemap(&den, &SIX), "\"1\"");
+    tagged("/2.xml", sitemap(&den, &["/x 2026-01-01"]), "\"1\"");
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let read_by = async || {
+        let memory = follower.store().memory(follower.site()).await;
+        let memory = memory.unwrap().unwrap();
+        let (settings, now) = (
+            CheckSettings::default(),
+            "2026-03-12T00:00:00Z".parse().unwrap(),
+        );
+        let (fetcher, quiet) = (fetcher(), Arc::new(|_: &url::Url| {}));
+        let checked = check_site(&fetcher, &memory.url, Some(&memory), &settings, now, quiet);
+        assert!(checked.await.unwrap().is_complete);
+        memory.collections[0]
+            .pages
+            .as_ref()
+            .unwrap()
+            .known
+            .is_recalled()
+    };
+    assert!(!read_by().await, "nothing has changed");
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(
+        follower.last_check().await.outcome,
+        Some(Outcome::Unchanged)
+    );
+    assert!(!read_by().await, "still nothing");
+    tagged("/2.xml", sitemap(&den, &[]), "\"2\"");
+    assert!(read_by().await, "a list has changed");
+    // As long as a page is missing, what has not changed is news.
+    assert_eq!(follower.check().await, NONE);
+    assert!(read_by().await, "a page is missing");
+    assert_eq!(follower.check().await.len(), 1);
+    assert!(!read_by().await, "it was told");
 }
 
 #[tokio::test]
