@@ -88,6 +88,7 @@ settings! { Service {
     "check-every" DURATION "1d" "How often a site is checked to begin with; those that change are checked more often, others less";
     "check-floor" DURATION "" "The shortest time between two checks of a site; a 24th of check-every where nothing is given";
     "check-ceiling" DURATION "" "The longest time between two checks of a site; seven times check-every where nothing is given";
+    "page-titles" WHETHER "yes" "Whether changed pages are asked for their titles where their site does not tell them: yes or no; robots.txt is obeyed, and at most 20 are asked after a check";
     "max-hosts" NUMBER "32" "Hosts that are read at the same time";
     "feed-memory" SIZE "32MiB" "Memory for feeds that are ready to be sent";
     "keep-checks" NUMBER "100" "Checks of each site that are remembered";
@@ -185,6 +186,8 @@ pub struct ServiceSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// How often sites are checked.
     pub policy: Policy,
+    /// Whether changed pages are asked for their titles.
+    pub page_titles: bool,
     /// Hosts that are read at the same time.
     pub max_hosts: usize,
     /// Memory for feeds that are ready to be sent.
@@ -321,11 +324,7 @@ impl Values {
                 Registration::parse(text)
                     .ok_or_else(|| "it must be open, invite or closed".to_owned())
             })?,
-            visitors_add: self.one("visitors-add", |text| match text {
-                "yes" => Ok(true),
-                "no" => Ok(false),
-                _ => Err("it must be yes or no".to_owned()),
-            })?,
+            visitors_add: self.one("visitors-add", yes_or_no)?,
             allowance: Allowance {
                 sites: self.one("account-sites", number)?,
                 lookups: self.one("account-lookups", number)?,
@@ -337,6 +336,7 @@ impl Values {
                 self.optional("check-floor", duration)?,
                 self.optional("check-ceiling", duration)?,
             ),
+            page_titles: self.one("page-titles", yes_or_no)?,
             max_hosts: self.one("max-hosts", at_least_one)?,
             feed_memory: self.one("feed-memory", size)?,
             upkeep: Upkeep {
@@ -455,6 +455,14 @@ fn plain(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("it must be yes or no".to_owned()),
     }
 }
 
@@ -642,6 +650,10 @@ mod tests {
             (
                 gather(&[("max-requests", "0")], &[], None),
                 ["--max-requests", "at least 1"],
+            ),
+            (
+                gather(&[("page-titles", "maybe")], &[], None),
+                ["--page-titles is “maybe”", "yes or no"],
             ),
             (
                 gather(&[], &[], Some(wrong_key.path())),

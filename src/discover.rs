@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::fetch::FetchError;
 use crate::load::{LoadError, Loaded, LoadedList, Loader, Page};
-use crate::memory::{CollectionMemory, KnownPages, SiteMemory};
+use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
@@ -29,6 +29,10 @@ pub const WELL_KNOWN_XML: &str = "/.well-known/resourcesync.xml";
 const MAX_CLIMB: usize = 3;
 /// A page and a robots.txt may name many documents; a site has one description.
 const MAX_CANDIDATES: usize = 5;
+/// A site has one SPXI index, and may name it twice.
+const MAX_INDEXES: usize = 2;
+/// What it is called.
+const INDEX_NAME: &str = "spxi-index.jsonld";
 
 /// A site that has nothing costs its server no more requests than this.
 const MAX_REQUESTS: u32 = 10;
@@ -197,7 +201,7 @@ pub fn listing(memory: &SiteMemory) -> Option<&CollectionMemory> {
 /// The search for what describes a site.
 struct Search {
     /// The pages that are known, if the site lists them at its top.
-    known: Arc<KnownPages>,
+    known: Recollection<KnownPages>,
     /// The documents at the top that were found before: robots.txt may name several, and they belong together.
     beside: Vec<Url>,
     tried: Vec<Tried>,
@@ -312,7 +316,7 @@ impl Search {
         let mut candidates_left = MAX_CANDIDATES;
         let mut typed = None;
         let mut page_error = None;
-        let mut linked = Vec::new();
+        let (mut linked, mut indexes) = (Vec::new(), Vec::new());
         match loader.page(site.url(), &self.known).await {
             Ok(Page::Document(result)) => typed = Some(result),
             // Whoever names a list means that list.
@@ -337,6 +341,7 @@ impl Search {
                     ));
                 }
                 linked = self::targets(&links, "sitemap");
+                indexes = linked_indexes(&links, site);
             }
             Err(error) if is_forbidden_by_robots(&error) => {}
             Err(error) => page_error = Some(error),
@@ -349,7 +354,19 @@ impl Search {
         {
             return Some(found);
         }
-        let named = named_in_robots(loader, site).await;
+        let robots = loader.robots(site.url()).await;
+        let at_root = |lines: Vec<String>| resolved(&lines, &site.at_root("/"));
+        let named = at_root(
+            robots
+                .as_ref()
+                .map_or_else(Vec::new, |robots| robots.sitemaps()),
+        );
+        let allowed = at_root(
+            robots
+                .as_ref()
+                .map_or_else(Vec::new, |robots| robots.indexes()),
+        );
+        indexes.extend(allowed);
         if named.is_empty() {
             self.note(
                 Format::Sitemap,
@@ -373,7 +390,7 @@ impl Search {
         }
         // A document that was named and is no use is the answer; others that nobody named would be a surprise.
         let is_broken = matches!(page_error, Some(LoadError::Broken(_)));
-        if !is_broken && let Some(found) = self.at_usual_places(loader, site).await {
+        if !is_broken && let Some(found) = self.at_usual_places(loader, site, indexes).await {
             return Some(found);
         }
         if let Some(error) = &page_error {
@@ -429,8 +446,13 @@ impl Search {
         }))
     }
 
-    /// Looks where such documents usually are, as long as that is not asking too much.
-    async fn at_usual_places(&mut self, loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Found> {
+    /// Looks where such documents usually are, as long as that is not asking too much. `indexes` are named by the site.
+    async fn at_usual_places(
+        &mut self,
+        loader: &mut Loader<'_>,
+        site: &SiteUrl,
+        indexes: Vec<Url>,
+    ) -> Option<Found> {
         // A host that sends everybody elsewhere would do so every time.
         let home = (loader.known_page(site.url())).map_or(site.url(), |(answered, _)| answered);
         let home = match same_site(home, site.url()) {
@@ -445,7 +467,13 @@ impl Search {
             let places = reader.places.iter();
             places.map(|path| (reader.format, home.at_root(path)))
         });
-        let places: Vec<(Format, Url)> = in_folder.chain(at_root).collect();
+        let mut places: Vec<(Format, Url)> = in_folder.chain(at_root).collect();
+        // What is named comes before all that is guessed, but a sitemap tells when its pages changed, and an index not.
+        let after = (places.iter()).position(|(_, url)| url.path() == "/sitemap.xml");
+        let after = after.map_or(0, |place| place + 1);
+        places.retain(|(_, url)| !indexes.contains(url));
+        let named = indexes.into_iter().take(MAX_INDEXES);
+        places.splice(after..after, named.map(|url| (Format::Spxi, url)));
         for (format, url) in places {
             if loader.requests() >= MAX_REQUESTS {
                 self.note(format, &url, NOT_ASKED);
@@ -533,17 +561,29 @@ fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
     })
 }
 
-/// The documents that robots.txt names.
-async fn named_in_robots(loader: &mut Loader<'_>, site: &SiteUrl) -> Vec<Url> {
-    let mut named: Vec<Url> = Vec::new();
-    for line in loader.sitemaps(site.url()).await {
-        if let Ok(url) = address::resolve_url(&line, &site.at_root("/"))
-            && !named.contains(&url)
+/// The SPXI indexes of the site that its page links.
+fn linked_indexes(links: &[Link], site: &SiteUrl) -> Vec<Url> {
+    let is_index = |link: &&Link| {
+        let is_alternate = link.rels.iter().any(|rel| rel == "alternate");
+        let is_json = link.media_type.as_deref() == Some("application/ld+json");
+        let has_name = link.href.path().ends_with(INDEX_NAME);
+        is_alternate && is_json && has_name && same_site(&link.href, site.url())
+    };
+    let indexes = links.iter().filter(is_index);
+    indexes.map(|link| link.href.clone()).collect()
+}
+
+/// The addresses on some lines, each once.
+fn resolved(lines: &[String], base: &Url) -> Vec<Url> {
+    let mut urls: Vec<Url> = Vec::new();
+    for line in lines {
+        if let Ok(url) = address::resolve_url(line, base)
+            && !urls.contains(&url)
         {
-            named.push(url);
+            urls.push(url);
         }
     }
-    named
+    urls
 }
 
 /// What came of asking for a document, in words.

@@ -64,7 +64,11 @@ impl SiteMemory {
 
     /// Why something of this could not be recalled when it was needed. Whatever was concluded then is worth nothing.
     pub fn failure(&self) -> Option<RecallError> {
-        let failures = |collection: &CollectionMemory| collection.known.failure();
+        let failures = |collection: &CollectionMemory| {
+            let pages = collection.pages.as_ref();
+            let of_pages = pages.and_then(|pages| pages.known.failure());
+            collection.known.failure().or(of_pages)
+        };
         self.collections.iter().find_map(failures)
     }
 }
@@ -130,8 +134,10 @@ pub struct CollectionMemory {
 pub struct PagesMemory {
     /// The list as a whole.
     pub state: ListState,
+    /// Whether it has pages.
+    pub has_pages: bool,
     /// Its pages.
-    pub known: Arc<KnownPages>,
+    pub known: Recollection<KnownPages>,
 }
 
 impl CollectionMemory {
@@ -170,6 +176,9 @@ pub struct ListState {
     pub unread: Vec<u32>,
     /// When the list was made that was read last, if it says so.
     pub made_at: Option<Moment>,
+    /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
+    /// tell nothing, and the pages need not even be recalled.
+    pub is_settled: bool,
 }
 
 /// The identity of a change inside its collection: the page, the kind and the datetime with its precision.
@@ -238,22 +247,27 @@ impl Known {
 /// Why something could not be recalled.
 pub type RecallError = Arc<dyn Error + Send + Sync>;
 
-/// The changes of a collection that are known, recalled when they are first asked for: most checks find nothing to
-/// compare with them. A clone is the same one.
-#[derive(Clone)]
-pub struct Recollection(Arc<Lookup>);
+/// The changes or pages of a collection that are known, recalled when they are first asked for: most checks find nothing
+/// to compare with them. A clone is the same one.
+pub struct Recollection<T = Known>(Arc<Lookup<T>>);
 
-type Recalling = Pin<Box<dyn Future<Output = Result<Known, RecallError>> + Send>>;
+type Recalling<T> = Pin<Box<dyn Future<Output = Result<T, RecallError>> + Send>>;
 
-struct Lookup {
-    recall: Box<dyn Fn() -> Recalling + Send + Sync>,
+struct Lookup<T> {
+    recall: Box<dyn Fn() -> Recalling<T> + Send + Sync>,
     /// That nothing could be recalled is remembered, too.
-    known: OnceCell<Result<Arc<Known>, RecallError>>,
+    known: OnceCell<Result<Arc<T>, RecallError>>,
 }
 
-impl Recollection {
+impl<T> Clone for Recollection<T> {
+    fn clone(&self) -> Self {
+        Recollection(self.0.clone())
+    }
+}
+
+impl<T> Recollection<T> {
     /// What `recall` finds when it is asked.
-    pub fn new(recall: impl Fn() -> Recalling + Send + Sync + 'static) -> Recollection {
+    pub fn new(recall: impl Fn() -> Recalling<T> + Send + Sync + 'static) -> Self {
         Recollection(Arc::new(Lookup {
             recall: Box::new(recall),
             known: OnceCell::new(),
@@ -261,14 +275,19 @@ impl Recollection {
     }
 
     /// What is known.
-    pub async fn get(&self) -> Result<Arc<Known>, RecallError> {
+    pub async fn get(&self) -> Result<Arc<T>, RecallError> {
         let recall = || async { (self.0.recall)().await.map(Arc::new) };
         self.0.known.get_or_init(recall).await.clone()
     }
 
     /// Whether this is the recollection of the same collection in the same check.
-    pub fn is(&self, other: &Recollection) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether anybody has asked.
+    pub fn is_recalled(&self) -> bool {
+        self.0.known.initialized()
     }
 
     fn failure(&self) -> Option<RecallError> {
@@ -277,8 +296,8 @@ impl Recollection {
 }
 
 /// For those who know it already.
-impl From<Known> for Recollection {
-    fn from(known: Known) -> Self {
+impl<T: Clone + Send + Sync + 'static> From<T> for Recollection<T> {
+    fn from(known: T) -> Self {
         Recollection::new(move || {
             let known = known.clone();
             Box::pin(async { Ok(known) })
@@ -286,7 +305,14 @@ impl From<Known> for Recollection {
     }
 }
 
-impl fmt::Debug for Recollection {
+/// For those who know nothing.
+impl<T: Clone + Default + Send + Sync + 'static> Default for Recollection<T> {
+    fn default() -> Self {
+        Recollection::from(T::default())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Recollection<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Recollection")
             .field(&self.0.known.get())

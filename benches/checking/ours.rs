@@ -57,12 +57,14 @@ impl Ours {
         let policy = Policy::new(HOUR, Some(HOUR), Some(HOUR));
         let work = Work {
             listener: Arc::new(|_, _, _| {}),
+            title_listener: Arc::new(|_| {}),
             watcher: Arc::new(|_, _| {}),
             store: store.clone(),
             fetcher: fetcher.clone(),
             settings: CheckSettings::default(),
             policy,
             hosts_at_once: AT_ONCE,
+            page_titles: false,
             clock: clock.clone(),
         };
         Ok(Ours {

@@ -4,6 +4,7 @@
 //! It knows no database and no clock of its own: what is new is decided elsewhere, from what this returns.
 
 mod lists;
+mod page_title;
 mod pages;
 pub mod rules;
 mod sections;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use url::Url;
 
+pub use self::page_title::page_title;
 use crate::change::Change;
 pub use crate::discover::DiscoverError as CheckError;
 pub use crate::discover::Tried;
@@ -122,8 +124,8 @@ pub struct CollectionReading {
 /// The pages of a collection, as they were read.
 #[derive(Debug)]
 pub struct PagesReading {
-    /// The pages.
-    pub sighted: Sighted,
+    /// The pages; none if every document is as it was, and so is every page.
+    pub sighted: Option<Sighted>,
     /// When the list was made, if it says so.
     pub made_at: Option<Moment>,
     /// The document at its top.

@@ -5,7 +5,6 @@
 //! and every conclusion from absence.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -16,7 +15,8 @@ use super::{CollectionReading, PagesReading, Top, sections, titles};
 use crate::discover::{FoundBy, ListRoot, listing};
 use crate::load::{LoadError, LoadedList, Loader};
 use crate::memory::{
-    CollectionMemory, Extra, KnownPages, ListMemory, PageKey, Sighted, SiteMemory, part_of,
+    CollectionMemory, Extra, KnownPages, ListMemory, PageKey, Recollection, Sighted, SiteMemory,
+    part_of,
 };
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
@@ -82,14 +82,23 @@ pub(super) async fn walk(
         }
         // None of them could be read; the plain list still says something.
     }
-    let known = remembered.and_then(|collection| collection.pages.as_ref());
-    let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
-    let mut walk = Walk::new(loader, known);
+    let mut walk = Walk::new(loader, remembered);
     walk.read(root).await;
     walk.read_days(now).await;
+    let is_as_before = remembered.is_some_and(|known| known.lists == lists && walk.is_as(known));
+    if !is_as_before {
+        walk.recall().await;
+        walk.dispel_doubts().await;
+    }
     walk.give_titles(&mut top).await;
-    let (mut reading, is_complete) = walk.finish(&top.url);
-    let id = identity(&mut reading.sighted, site, found_by, &top, remembered);
+    let (mut reading, is_complete) = walk.finish(&top.url, is_as_before);
+    let id = match (&mut reading.sighted, remembered) {
+        (None, Some(known)) => known.identity.clone(),
+        (sighted, _) => {
+            let sighted = sighted.get_or_insert_default();
+            identity(sighted, site, found_by, &top, remembered)
+        }
+    };
     let collection = CollectionReading {
         lists,
         ..collection(id, remembered, reading, is_complete)
@@ -132,26 +141,35 @@ pub(super) fn collection(
 /// Reads the lists of one collection.
 pub(super) struct Walk<'a, 'b> {
     loader: &'a mut Loader<'b>,
-    known: Arc<KnownPages>,
+    known: Recollection<KnownPages>,
+    has_pages: bool,
     sighted: Sighted,
     is_complete: bool,
     /// The documents that were read or are to be read.
     seen: HashSet<Url>,
+    /// Those among them with pages that have not changed.
+    unchanged: Vec<Url>,
     titles: Option<Url>,
     days: Option<Url>,
+    /// Whether documents of single days are there as well, which are others each day.
+    has_days: bool,
     made_at: Option<Moment>,
 }
 
 impl<'a, 'b> Walk<'a, 'b> {
-    pub(super) fn new(loader: &'a mut Loader<'b>, known: Arc<KnownPages>) -> Self {
+    pub(super) fn new(loader: &'a mut Loader<'b>, memory: Option<&CollectionMemory>) -> Self {
+        let pages = memory.and_then(|collection| collection.pages.as_ref());
         Walk {
             loader,
-            sighted: Sighted::new(known.clone()),
-            known,
+            known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
+            has_pages: pages.is_some_and(|pages| pages.has_pages),
+            sighted: Sighted::default(),
             is_complete: true,
             seen: HashSet::new(),
+            unchanged: Vec::new(),
             titles: None,
             days: None,
+            has_days: false,
             made_at: None,
         }
     }
@@ -179,10 +197,9 @@ impl<'a, 'b> Walk<'a, 'b> {
     async fn read_all(&mut self, mut queue: VecDeque<Due>) {
         while let Some(due) = queue.pop_front() {
             // Only a list whose pages are remembered may say that nothing is new.
-            let may_be_unchanged = !self.known.is_empty();
             match self
                 .loader
-                .pages(&due.url, &self.known, may_be_unchanged)
+                .pages(&due.url, &self.known, self.has_pages)
                 .await
             {
                 Ok(list) => self.take(list, due.depth, &mut queue),
@@ -194,6 +211,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
         let part = part_of(loaded.asked.as_str());
         let List {
+            pages,
             parts,
             titles,
             is_window,
@@ -211,7 +229,10 @@ impl<'a, 'b> Walk<'a, 'b> {
             .take()
             .or_else(|| days.and_then(|url| Url::parse(&url).ok()));
         match loaded.is_unchanged {
-            true => self.sighted.take_unchanged(part),
+            true => {
+                self.sighted.take_unchanged(part);
+                self.unchanged.extend((pages > 0).then_some(loaded.asked));
+            }
             false => self.sighted.take(loaded.sheet, part, is_window),
         }
         let made_at = made_at.and_then(|text| Moment::parse(&text).ok());
@@ -289,6 +310,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let (Some(folder), Some(made_at)) = (self.days.take(), self.made_at) else {
             return;
         };
+        self.has_days = true;
         let (first, today) = (made_at.start().date_naive(), now.date_naive());
         let days: Vec<_> = first.iter_days().take_while(|day| *day <= today).collect();
         // Of what is further back nobody knows whether it is all.
@@ -297,11 +319,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             let Ok(url) = folder.join(&format!("{day}.json")) else {
                 continue;
             };
-            match self
-                .loader
-                .pages(&url, &self.known, !self.known.is_empty())
-                .await
-            {
+            match self.loader.pages(&url, &self.known, self.has_pages).await {
                 Ok(list) => {
                     let part = part_of(list.asked.as_str());
                     match list.is_unchanged {
@@ -318,12 +336,55 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
     }
 
+    /// Whether all that was read is as it was when the pages of a collection were last seen.
+    fn is_as(&self, memory: &CollectionMemory) -> bool {
+        let Some(pages) = &memory.pages else {
+            return false;
+        };
+        let is_same_age = self.made_at.is_none() || self.made_at == pages.state.made_at;
+        let is_same = self.is_complete && !self.has_days && self.sighted.is_unchanged();
+        is_same && is_same_age && self.has_pages && pages.state.is_settled
+    }
+
+    /// Finds out which pages are known. Whoever saves what is concluded without it is told by the memory itself.
+    pub(super) async fn recall(&mut self) {
+        match self.known.get().await {
+            Ok(known) => self.sighted.know(known),
+            Err(_) => self.is_complete = false,
+        }
+    }
+
+    /// Reads the documents that have not changed as well, if a page that another one has dropped may be in them. Only
+    /// then is it absent.
+    pub(super) async fn dispel_doubts(&mut self) {
+        let is_concluded_from = self.is_complete || !self.sighted.fresh.is_empty();
+        if !is_concluded_from || !self.sighted.has_doubts() {
+            return;
+        }
+        for url in std::mem::take(&mut self.unchanged) {
+            match self.loader.pages(&url, &self.known, false).await {
+                Ok(list) => {
+                    let part = part_of(list.asked.as_str());
+                    self.sighted.take(list.sheet, part, list.list.is_window);
+                }
+                Err(error) => {
+                    self.is_complete = false;
+                    self.loader.problems.add(error.problem(&url, &url));
+                }
+            }
+        }
+    }
+
     /// A document may be there to give the pages their titles, and to say what the site is.
     async fn give_titles(&mut self, top: &mut Top) {
         let Some(url) = self.titles.clone() else {
             return;
         };
-        match self.loader.pages(&url, &Arc::default(), false).await {
+        match self
+            .loader
+            .pages(&url, &Recollection::default(), false)
+            .await
+        {
             Ok(index) => {
                 let titles: HashMap<PageKey, Extra> = index.sheet.titles().collect();
                 self.sighted.entitle(&titles);
@@ -366,10 +427,10 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     /// All pages, and whether nothing was left unread. Problems of the whole are told of `document`.
-    pub(super) fn finish(mut self, document: &Url) -> (PagesReading, bool) {
+    pub(super) fn finish(mut self, document: &Url, is_as_before: bool) -> (PagesReading, bool) {
         self.sighted.settle();
         let reading = PagesReading {
-            sighted: self.sighted,
+            sighted: (!is_as_before).then_some(self.sighted),
             made_at: self.made_at,
             document: document.clone(),
         };

@@ -4,15 +4,13 @@
 //! Otherwise, and once a week in any case, the whole list is read, and the changes that are newer than it: changes do
 //! not tell deletions.
 
-use std::sync::Arc;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
 use super::pages::{Walk, collection};
 use super::{CollectionReading, titles};
 use crate::load::Loader;
-use crate::memory::{CollectionMemory, KnownPages, SiteMemory};
+use crate::memory::{CollectionMemory, Sighted, SiteMemory};
 use crate::moment::Moment;
 use crate::read::list::{Offer, Section};
 use crate::site::SiteUrl;
@@ -47,12 +45,20 @@ pub(super) async fn walk(
             .flatten()
             .find(|known| known.identity == id);
         let plan = Plan::make(&section, known, now);
-        let mut pages = Walk::new(loader, pages_of(known));
+        let mut pages = Walk::new(loader, known);
         for url in &plan.urls {
             pages.read_list(url, listed_in).await;
         }
-        let (mut reading, was_read) = pages.finish(listed_in);
-        if reading.sighted.is_empty() && !was_read && known.is_none() {
+        let is_as_before = plan.urls.is_empty() && known.is_some_and(|known| known.pages.is_some());
+        if !is_as_before {
+            pages.recall().await;
+        }
+        if plan.is_whole {
+            pages.dispel_doubts().await;
+        }
+        let (mut reading, was_read) = pages.finish(listed_in, is_as_before);
+        let is_empty = reading.sighted.as_ref().is_some_and(Sighted::is_empty);
+        if is_empty && !was_read && known.is_none() {
             // Nothing at all was to be had of it, so nothing begins.
             is_complete = false;
             continue;
@@ -67,11 +73,6 @@ pub(super) async fn walk(
         });
     }
     (collections, is_complete)
-}
-
-fn pages_of(memory: Option<&CollectionMemory>) -> Arc<KnownPages> {
-    let pages = memory.and_then(|memory| memory.pages.as_ref());
-    pages.map(|pages| pages.known.clone()).unwrap_or_default()
 }
 
 /// What of a section is read.

@@ -274,13 +274,13 @@ impl<'b> Walk<'_, 'b> {
         listed_in: &Url,
         (capability_list, described_by, is_own): (Option<Url>, Option<Url>, bool),
     ) {
-        let known = memory.and_then(|memory| memory.pages.as_ref());
-        let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
-        let mut lists = pages::Walk::new(self.loader, known);
+        let mut lists = pages::Walk::new(self.loader, memory);
         for url in &urls {
             lists.read_list(url, listed_in).await;
         }
-        let (reading, is_complete) = lists.finish(listed_in);
+        lists.recall().await;
+        lists.dispel_doubts().await;
+        let (reading, is_complete) = lists.finish(listed_in, false);
         self.is_complete &= is_complete;
         self.collections.push(CollectionReading {
             described_by,

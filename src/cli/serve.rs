@@ -113,6 +113,7 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
         settings,
         policy: config.service.policy,
         hosts_at_once: config.service.max_hosts,
+        page_titles: config.service.page_titles,
         clock: clock.clone(),
         listener: Arc::new({
             let (feeds, readings) = (feeds.clone(), readings.clone());
@@ -120,6 +121,10 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
                 feeds.checked(site, is_visible, next);
                 readings.ended(site);
             }
+        }),
+        title_listener: Arc::new({
+            let feeds = feeds.clone();
+            move |site| feeds.retitled(site)
         }),
         watcher: Arc::new({
             let readings = readings.clone();

@@ -200,6 +200,12 @@ impl Fetcher {
         self.pace.keep_peace(url, wait);
     }
 
+    /// Leaves so much time between two requests to the host of `url` from now on, as it asked; never less than
+    /// everybody has.
+    pub fn keep_gap(&self, url: &Url, gap: Duration) {
+        self.pace.keep_gap(url, gap);
+    }
+
     /// The robots.txt of the origin of `url`, remembered for a day.
     pub async fn robots(&self, url: &Url) -> Arc<Robots> {
         self.robots_counted_by(url, &Meter::default()).await

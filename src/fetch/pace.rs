@@ -44,6 +44,8 @@ struct Host {
 struct Times {
     free_at: Instant,
     peace_until: Instant,
+    /// The pause that this host asked for, if it is longer than that of all.
+    gap: Duration,
 }
 
 /// The right to have one request under way at one host, until dropped.
@@ -101,6 +103,14 @@ impl Pace {
         self.host(&host_key(url)).times().peace_until = Instant::now() + wait;
     }
 
+    /// Leaves so much time after each request to the host of `url`, this one's last included.
+    pub(super) fn keep_gap(&self, url: &Url, gap: Duration) {
+        let host = self.host(&host_key(url));
+        let mut times = host.times();
+        times.gap = gap;
+        times.free_at = times.free_at.max(Instant::now() + gap);
+    }
+
     fn host(&self, key: &str) -> Arc<Host> {
         let mut hosts = lock(&self.hosts);
         if let Some(host) = hosts.get(key) {
@@ -122,6 +132,7 @@ impl Pace {
         let times = Times {
             free_at: now,
             peace_until: now,
+            gap: Duration::ZERO,
         };
         let host = Arc::new(Host {
             turn: Arc::default(),
@@ -172,7 +183,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.host.times().free_at = Instant::now() + self.gap;
+        let mut times = self.host.times();
+        times.free_at = Instant::now() + self.gap.max(times.gap);
     }
 }
 
@@ -210,6 +222,25 @@ mod tests {
         drop(first);
         let began = second.await.unwrap().unwrap();
         assert!(began - start >= Duration::from_secs(3) + GAP);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_asks_for_a_longer_gap_has_it_from_then_on() {
+        let pace = Pace::new(GAP, 32);
+        let slow = Duration::from_secs(10);
+        drop(pace.slot(&url("a.example")).await.unwrap());
+        pace.keep_gap(&url("a.example"), slow);
+        let start = Instant::now();
+        for times in 1..=2 {
+            drop(pace.slot(&url("a.example")).await.unwrap());
+            assert!(start.elapsed() >= slow * times, "{times}");
+        }
+        pace.keep_gap(&url("a.example"), Duration::ZERO);
+        drop(pace.slot(&url("a.example")).await.unwrap());
+        let start = Instant::now();
+        drop(pace.slot(&url("a.example")).await.unwrap());
+        assert!(start.elapsed() >= GAP, "never less than everybody has");
+        assert!(start.elapsed() < slow);
     }
 
     #[tokio::test(start_paused = true)]

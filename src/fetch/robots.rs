@@ -33,6 +33,9 @@ const BYTE_WEIGHT: usize = 16;
 /// A site may list a sitemap per line, but we will not follow thousands of them.
 const MAX_SITEMAPS: usize = 100;
 
+/// A site has one index; whoever names many wants something else.
+const MAX_INDEXES: usize = 2;
+
 /// The longest delay that we take seriously.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -45,6 +48,7 @@ const UNREACHABLE_FOR: Duration = Duration::from_secs(10 * 60);
 pub struct Robots {
     rules: Rules,
     sitemaps: Vec<String>,
+    indexes: Vec<String>,
     crawl_delay: Option<Duration>,
     /// About how many bytes of memory this takes.
     weight: usize,
@@ -82,6 +86,7 @@ impl Robots {
         Self {
             rules: Rules::File(Box::new(robot)),
             sitemaps,
+            indexes: indexes(&text),
             crawl_delay,
             weight: dollar_lines * DOLLAR_LINE_WEIGHT + bytes.len() * BYTE_WEIGHT,
         }
@@ -92,6 +97,7 @@ impl Robots {
         Self {
             rules: Rules::AllowAll,
             sitemaps: vec![],
+            indexes: vec![],
             crawl_delay: None,
             weight: 0,
         }
@@ -102,6 +108,7 @@ impl Robots {
         Self {
             rules: Rules::ForbidAll,
             sitemaps: vec![],
+            indexes: vec![],
             crawl_delay: None,
             weight: 0,
         }
@@ -132,6 +139,11 @@ impl Robots {
     /// The addresses on `Sitemap:` lines, as they stand there; they count for everyone.
     pub fn sitemaps(&self) -> Vec<String> {
         self.sitemaps.clone()
+    }
+
+    /// The JSON-LD documents that are allowed by name, as they stand there: sites with SPXI tell of their index so.
+    pub fn indexes(&self) -> Vec<String> {
+        self.indexes.clone()
     }
 
     /// The pause that the site would like between two requests.
@@ -189,11 +201,33 @@ fn for_our_token(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
+/// The name and the value of a line.
+fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
+}
+
+fn indexes(bytes: &[u8]) -> Vec<String> {
+    let allowed = lines(bytes).filter_map(field).filter_map(|(name, value)| {
+        let value = std::str::from_utf8(value).ok()?;
+        let path = value.split('#').next()?.trim();
+        let is_path = path.starts_with('/') && !path.starts_with("//") && !path.contains('*');
+        let is_one = is_path && path.ends_with(".jsonld");
+        (name.eq_ignore_ascii_case(b"allow") && is_one).then(|| path.to_owned())
+    });
+    let mut indexes = Vec::new();
+    for path in allowed {
+        if indexes.len() < MAX_INDEXES && !indexes.contains(&path) {
+            indexes.push(path);
+        }
+    }
+    indexes
+}
+
 fn names_us(line: &[u8]) -> bool {
-    let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+    let Some((field, value)) = field(line) else {
         return false;
     };
-    let (field, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
     let token_end = value
         .iter()
         .position(|byte| !(byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-')));
@@ -207,6 +241,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn indexes_are_known_by_the_lines_that_allow_them() {
+        let robots = Robots::parse(
+            b"User-agent: *\nDisallow: /x.jsonld\nallow : /a/spxi-index.jsonld # here\nAllow: /*.jsonld\n\
+              Allow: /page\nAllow: //evil/d.jsonld\nAllow:/b.jsonld\nAllow: /a/spxi-index.jsonld\nAllow: /c.jsonld",
+        );
+        assert_eq!(robots.indexes(), ["/a/spxi-index.jsonld", "/b.jsonld"]);
+        assert_eq!(Robots::parse(b"Allow").indexes(), [""; 0]);
+    }
 
     fn allows(robots: &str, path: &str) -> bool {
         Robots::parse(robots.as_bytes()).allows(

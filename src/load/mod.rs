@@ -4,7 +4,9 @@
 //! bytes and seconds and no more. Decides nothing about what comes next.
 
 mod error;
+mod keep;
 mod limits;
+mod parsed;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -17,18 +19,20 @@ use url::Url;
 
 pub use error::LoadError;
 use error::out_of_bytes;
+use keep::Filter;
+pub use keep::Keep;
 pub use limits::Limits;
+use parsed::{Parsed, ParsedList, Seen, read_as_it_is};
 
-use crate::change::{Change, ChangeKind};
-use crate::fetch::{Answer, FetchError, Fetched, Fetcher, Limit, Meter, Request};
-use crate::memory::{
-    ChangeKey, DocumentMemory, Known, KnownPages, Recollection, Sheet, SiteMemory, Validators,
+use crate::change::Change;
+use crate::fetch::{
+    Answer, BodyStats, FetchError, Fetched, Fetcher, Limit, Meter, Request, Robots,
 };
-use crate::moment::Moment;
+use crate::memory::{DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Validators};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
-use crate::read::list::{self, Beginning, Hosts, List, ListReader, Sink};
-use crate::read::resourcesync::{self, Capability, Entry, Reading, ReadingRules, rules};
+use crate::read::list::{self, Hosts, List};
+use crate::read::resourcesync::{self, Capability, Reading, ReadingRules};
 use crate::read::{html, link, link_header};
 use crate::site::{Format, same_site};
 
@@ -37,44 +41,6 @@ const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
 
 /// A site that lists its pages may have so many times more documents than one that lists its changes.
 const LIST_ROOM: u32 = 10;
-
-/// Which changes of a list are kept while it is read.
-#[derive(Debug, Clone, Default)]
-pub struct Keep {
-    /// Those that may lie after this.
-    pub since: Option<Moment>,
-    /// Those that are told more often than they are known here.
-    pub known: Option<Recollection>,
-}
-
-impl Keep {
-    /// A filter for the changes of one document.
-    async fn filter(&self) -> Result<Filter, LoadError> {
-        let since = self.since;
-        let known = match &self.known {
-            Some(known) => known.get().await.map_err(|_| LoadError::Memory)?,
-            None => Arc::default(),
-        };
-        let mut told = Known::default();
-        Ok(Box::new(move |url, kind, datetime| {
-            if since.is_some_and(|since| !datetime.may_be_after(&since)) {
-                return false;
-            }
-            if known.is_beyond_horizon(datetime) {
-                return false;
-            }
-            if known.is_empty() {
-                return true;
-            }
-            let key = ChangeKey::new(url, kind, datetime);
-            told.add(key);
-            told.times(key) > known.times(key)
-        }))
-    }
-}
-
-/// Says which changes of a document are kept, when told of all of them in their order.
-type Filter = Box<dyn FnMut(&str, ChangeKind, &Moment) -> bool + Send>;
 
 /// Hears of every document before it is fetched.
 pub type Progress = Arc<dyn Fn(&Url) + Send + Sync>;
@@ -163,7 +129,6 @@ pub struct Loader<'a> {
     descriptions: u32,
     changes: usize,
     list_pages: usize,
-    pace: Option<Duration>,
     meter: Meter,
     /// Everything found wrong so far.
     pub problems: Problems,
@@ -202,7 +167,6 @@ impl<'a> Loader<'a> {
             descriptions: 0,
             changes: 0,
             list_pages: 0,
-            pace: None,
             meter: meter.clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
@@ -314,7 +278,7 @@ impl<'a> Loader<'a> {
         }
         let validators = fetched.validators.clone();
         let parse = self.parser(final_url.clone(), keep.filter().await?);
-        let parsed = self.read_body(fetched, parse).await?;
+        let (parsed, _) = self.read_body(fetched, parse).await?;
         self.take(url.clone(), final_url, parsed, validators, keep)
     }
 
@@ -349,7 +313,11 @@ impl<'a> Loader<'a> {
     }
 
     /// Fetches what a person typed, whatever it is.
-    pub async fn page(&mut self, url: &Url, known: &Arc<KnownPages>) -> Result<Page, LoadError> {
+    pub async fn page(
+        &mut self,
+        url: &Url,
+        known: &Recollection<KnownPages>,
+    ) -> Result<Page, LoadError> {
         // Documents are there for programs to read; robots.txt is asked only about pages.
         self.look_at(url, known, !is_named_like_a_document(url))
             .await
@@ -359,7 +327,7 @@ impl<'a> Loader<'a> {
     pub async fn candidate(
         &mut self,
         url: &Url,
-        known: &Arc<KnownPages>,
+        known: &Recollection<KnownPages>,
     ) -> Result<Page, LoadError> {
         self.look_at(url, known, false).await
     }
@@ -367,7 +335,7 @@ impl<'a> Loader<'a> {
     async fn look_at(
         &mut self,
         url: &Url,
-        known: &Arc<KnownPages>,
+        known: &Recollection<KnownPages>,
         is_page: bool,
     ) -> Result<Page, LoadError> {
         if let Some(known) = self.loaded.get(url) {
@@ -388,8 +356,8 @@ impl<'a> Loader<'a> {
         let keep = Keep::default();
         let parse = self.parser(final_url.clone(), keep.filter().await?);
         let base = final_url.clone();
-        let (hosts, sheet) = (self.hosts(&final_url), Sheet::new(known.clone()));
-        let seen = self
+        let (hosts, sheet) = (self.hosts(&final_url), new_sheet(known).await?);
+        let (seen, size) = self
             .read_body(fetched, move |reader| {
                 read_as_it_is(reader, parse, &hosts, sheet, content_type.as_deref(), &base)
             })
@@ -401,7 +369,8 @@ impl<'a> Loader<'a> {
                 Ok(Page::Document(result))
             }
             Seen::List(format, parsed) => {
-                let list = self.take_list(url.clone(), final_url, format, *parsed, validators);
+                let parsed = parsed.held_to_ratio(&size, &final_url);
+                let list = self.take_list(url.clone(), final_url, format, parsed, validators);
                 Ok(Page::List(list.map(Box::new)))
             }
             Seen::Html(head) => {
@@ -417,7 +386,7 @@ impl<'a> Loader<'a> {
     pub async fn pages(
         &mut self,
         url: &Url,
-        known: &Arc<KnownPages>,
+        known: &Recollection<KnownPages>,
         may_be_unchanged: bool,
     ) -> Result<LoadedList, LoadError> {
         self.spend_document(url)?;
@@ -430,10 +399,6 @@ impl<'a> Loader<'a> {
         request.validators = (outline.as_ref()).and_then(|(memory, ..)| memory.validators.clone());
         let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
-        if let Some(pace) = self.pace {
-            self.fetcher.keep_peace(&final_url, pace);
-        }
-        let sheet = Sheet::new(known.clone());
         if let (Answer::NotModified, Some((memory, format, list))) = (&fetched.answer, outline) {
             self.problems.extend(memory.problems.iter().cloned());
             return Ok(LoadedList {
@@ -441,13 +406,14 @@ impl<'a> Loader<'a> {
                 url: final_url,
                 format,
                 list,
-                sheet,
+                sheet: Sheet::default(),
                 is_unchanged: true,
             });
         }
         let validators = fetched.validators.clone();
+        let sheet = new_sheet(known).await?;
         let (hosts, base) = (self.hosts(&final_url), final_url.clone());
-        let (format, parsed) = self
+        let ((format, parsed), size) = self
             .read_body(fetched, move |reader| {
                 let (beginning, mut whole) = list::begin(reader);
                 match list::reader_for(&beginning) {
@@ -459,13 +425,13 @@ impl<'a> Loader<'a> {
                 }
             })
             .await?;
+        let parsed = parsed.held_to_ratio(&size, &final_url);
         self.take_list(url.clone(), final_url, format, parsed, validators)
     }
 
     /// From now on keeps to the pace that a site asks for.
     pub fn keep_pace(&mut self, url: &Url, pace: Duration) {
-        self.pace = Some(pace);
-        self.fetcher.keep_peace(url, pace);
+        self.fetcher.keep_gap(url, pace);
     }
 
     /// The hosts that a list at this address may speak for: its own, and that of the site.
@@ -545,20 +511,16 @@ impl<'a> Loader<'a> {
         Ok(Described {
             url,
             content_type,
-            bytes: bytes.await?,
+            bytes: bytes.await?.0,
         })
     }
 
-    /// The `Sitemap:` lines of the robots.txt of a site.
-    pub async fn sitemaps(&mut self, url: &Url) -> Vec<String> {
-        if self.check_time_and_bytes().is_err() {
-            return Vec::new();
-        }
+    /// The robots.txt of a site, if there is time for it.
+    pub async fn robots(&mut self, url: &Url) -> Option<Arc<Robots>> {
+        self.check_time_and_bytes().ok()?;
         let robots = self.fetcher.robots_counted_by(url, &self.meter);
-        match tokio::time::timeout_at(self.deadline, robots).await {
-            Ok(robots) => robots.sitemaps(),
-            Err(_) => Vec::new(),
-        }
+        let robots = tokio::time::timeout_at(self.deadline, robots).await;
+        robots.ok()
     }
 
     /// Checks and counts what one more document takes from the bounds.
@@ -618,7 +580,11 @@ impl<'a> Loader<'a> {
         Ok(fetched)
     }
 
-    async fn read_body<T, F>(&mut self, fetched: Fetched, parse: F) -> Result<T, LoadError>
+    async fn read_body<T, F>(
+        &mut self,
+        fetched: Fetched,
+        parse: F,
+    ) -> Result<(T, BodyStats), LoadError>
     where
         T: Send + 'static,
         F: FnOnce(&mut dyn BufRead) -> T + Send + 'static,
@@ -629,7 +595,7 @@ impl<'a> Loader<'a> {
             return Err(FetchError::UnaskedNotModified { url }.into());
         };
         match tokio::time::timeout_at(self.deadline, body.read_with(parse)).await {
-            Ok(result) => Ok(result?.0),
+            Ok(result) => Ok(result?),
             Err(_) => Err(self.out_of_time()),
         }
     }
@@ -688,6 +654,12 @@ impl<'a> Loader<'a> {
     }
 }
 
+/// An empty sheet for a collection of which these pages are known.
+async fn new_sheet(known: &Recollection<KnownPages>) -> Result<Sheet, LoadError> {
+    let known = known.get().await.map_err(|_| LoadError::Memory)?;
+    Ok(Sheet::new(known))
+}
+
 /// What is not in the documents themselves is looked at again when a new week has begun.
 fn week(time: DateTime<Utc>) -> i64 {
     time.timestamp().div_euclid(TRUST_UNCHANGED.num_seconds())
@@ -701,115 +673,6 @@ pub struct Described {
     pub content_type: Option<String>,
     /// The document.
     pub bytes: Vec<u8>,
-}
-
-/// What reading one document gave.
-struct Parsed {
-    reading: Result<Reading, Problem>,
-    changes: Vec<Change>,
-    problems: Problems,
-}
-
-impl Parsed {
-    fn read(
-        reader: &mut dyn BufRead,
-        url: &Url,
-        rules: ReadingRules,
-        mut is_kept: Filter,
-    ) -> Parsed {
-        let mut problems = Problems::default();
-        let mut changes = Vec::new();
-        let mut each = |entry: &Entry| {
-            if let (Some(kind), Some(datetime)) = (entry.change, entry.datetime)
-                && is_kept(&entry.loc, kind, &datetime)
-            {
-                changes.push(Change {
-                    url: entry.loc.clone(),
-                    kind,
-                    datetime,
-                    title: None,
-                    details: entry.details.clone(),
-                });
-            }
-        };
-        let reading = resourcesync::read(reader, url, rules, &mut problems, &mut each);
-        if let Ok(reading) = &reading {
-            rules::check(reading, url, &mut problems);
-        }
-        Parsed {
-            reading,
-            changes,
-            problems,
-        }
-    }
-}
-
-/// What reading one list gave.
-struct ParsedList {
-    list: Result<List, Problem>,
-    sheet: Sheet,
-    problems: Problems,
-}
-
-impl ParsedList {
-    fn read(
-        source: &mut dyn BufRead,
-        reader: &ListReader,
-        url: &Url,
-        hosts: &Hosts,
-        mut sheet: Sheet,
-    ) -> ParsedList {
-        let mut problems = Problems::default();
-        let mut each = |page: &crate::change::Page| sheet.add(page);
-        let mut sink = Sink {
-            url,
-            problems: &mut problems,
-            each: &mut each,
-        };
-        let list = (reader.read)(source, hosts, &mut sink);
-        ParsedList {
-            list,
-            sheet,
-            problems,
-        }
-    }
-
-    fn refused(beginning: &Beginning, url: &Url) -> ParsedList {
-        ParsedList {
-            list: Err(list::refusal(beginning, url)),
-            sheet: Sheet::default(),
-            problems: Problems::default(),
-        }
-    }
-}
-
-enum Seen {
-    Document(Box<Parsed>),
-    List(Format, Box<ParsedList>),
-    Html(Box<HtmlHead>),
-}
-
-/// Reads a document as a document, and anything else as a page.
-fn read_as_it_is(
-    reader: &mut dyn BufRead,
-    parse: impl FnOnce(&mut dyn BufRead) -> Parsed,
-    hosts: &Hosts,
-    sheet: Sheet,
-    content_type: Option<&str>,
-    base: &Url,
-) -> Seen {
-    let (beginning, mut whole) = list::begin(reader);
-    if resourcesync::list::recognises(&beginning) {
-        return Seen::Document(Box::new(parse(&mut whole)));
-    }
-    if let Some(reader) = list::reader_for(&beginning) {
-        let parsed = ParsedList::read(&mut whole, reader, base, hosts, sheet);
-        return Seen::List(reader.format, Box::new(parsed));
-    }
-    let mut bytes = Vec::new();
-    // A failed transfer is reported by the body itself.
-    let _ = whole.take(html::MAX_BYTES as u64).read_to_end(&mut bytes);
-    Seen::Html(Box::new(HtmlHead::parse(&bytes, content_type, base)))
 }
 
 fn is_named_like_a_document(url: &Url) -> bool {
@@ -844,31 +707,4 @@ pub fn expect(loaded: &Loaded, capability: &Capability) -> Result<(), Problem> {
         document.title()
     );
     Err(Problem::new(Code::WrongCapability, &loaded.url, message).at(loaded.reading.line.max(1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn what_is_known_or_beyond_the_horizon_is_not_kept() {
-        let told = |url: &str, datetime: &str| {
-            let datetime = Moment::parse(datetime).unwrap();
-            (url.to_owned(), ChangeKind::Updated, datetime)
-        };
-        let (url, kind, datetime) = told("https://s.example/known", "2026-01-03");
-        let mut known = Known::since("2026-01-01T00:00:00Z".parse().ok());
-        known.add(ChangeKey::new(&url, kind, &datetime));
-        let keep = Keep {
-            since: None,
-            known: Some(known.into()),
-        };
-        let mut is_kept = keep.filter().await.unwrap();
-        let mut kept = |(url, kind, datetime): (String, _, _)| is_kept(&url, kind, &datetime);
-        assert!(!kept((url.clone(), kind, datetime)));
-        assert!(kept((url, kind, datetime)), "told more often than known");
-        assert!(!kept(told("https://s.example/old", "2025-12-31")));
-        assert!(!kept(told("https://s.example/then", "2026-01-01")));
-        assert!(kept(told("https://s.example/new", "2026-01-02")));
-    }
 }

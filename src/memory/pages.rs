@@ -471,16 +471,32 @@ pub struct Sighted {
 impl Sighted {
     /// Nothing yet.
     pub fn new(known: Arc<KnownPages>) -> Sighted {
-        Sighted {
-            seen: vec![false; known.len()],
-            known,
-            ..Sighted::default()
+        let mut sighted = Sighted::default();
+        sighted.know(known);
+        sighted
+    }
+
+    /// What was known before, if that was not said yet. Every sheet brings it along.
+    pub fn know(&mut self, known: Arc<KnownPages>) {
+        if self.seen.is_empty() {
+            self.seen = vec![false; known.len()];
+            self.known = known;
         }
+    }
+
+    /// Whether every document said that it has not changed.
+    pub fn is_unchanged(&self) -> bool {
+        self.unread.is_empty() && self.read == self.unchanged
     }
 
     /// Takes what the document `part` shows.
     pub fn take(&mut self, sheet: Sheet, part: u32, is_window: bool) {
+        if self.seen.is_empty() {
+            self.know(sheet.known.clone());
+        }
         self.read.insert(part);
+        // It may have been said before that it has not changed.
+        self.unchanged.remove(&part);
         for place in sheet.same {
             self.see(place as usize, part, is_window);
         }
@@ -536,6 +552,21 @@ impl Sighted {
     /// The document `part` belongs to the list, and could not be read.
     pub fn miss(&mut self, part: u32) {
         self.unread.push(part);
+    }
+
+    /// Whether a page that was not seen may be in a document that has not changed: several may list it, and it is
+    /// remembered with one of them.
+    pub fn has_doubts(&self) -> bool {
+        if self.unchanged.is_empty() {
+            return false;
+        }
+        let unread: HashSet<u32> = self.unread.iter().copied().collect();
+        let is_absent = |place: usize| {
+            let part = self.known.parts[place];
+            let is_out_of_sight = !self.seen[place] && !self.private.contains(&place);
+            is_out_of_sight && !self.unchanged.contains(&part) && !unread.contains(&part)
+        };
+        (0..self.known.len()).any(is_absent)
     }
 
     /// Gives pages their titles that have none.

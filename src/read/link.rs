@@ -35,7 +35,7 @@ pub(super) fn rels(value: &str) -> Vec<String> {
 }
 
 /// A media type without its parameters.
-pub(super) fn media_type(value: &str) -> Option<String> {
+pub fn media_type(value: &str) -> Option<String> {
     let essence = value.split(';').next()?.trim().to_ascii_lowercase();
     (!essence.is_empty()).then_some(essence)
 }

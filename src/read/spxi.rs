@@ -27,6 +27,7 @@ const MAX_PHRASE_CHARS: usize = 200;
 pub const READER: ListReader = ListReader {
     format: Format::Spxi,
     places: &["/spxi-index.jsonld"],
+    max_ratio: None,
     recognises,
     read,
 };

@@ -5,12 +5,14 @@
 //! hosts side by side, so that a slow host holds one place and no more. Whoever asks, timer, button or program, asks
 //! here, and a site that is being read already is not read twice.
 //!
-//! [`check_and_save`] is one check, [`policy`] decides when the next one is due, [`upkeep`] runs at night.
+//! [`check_and_save`] is one check, [`policy`] decides when the next one is due, `titles` asks pages what they are called
+//! once their changes are saved, [`upkeep`] runs at night.
 
 mod once;
 mod places;
 pub mod policy;
 mod preview;
+mod titles;
 pub mod upkeep;
 
 use std::fmt::Display;
@@ -37,6 +39,7 @@ pub use self::once::{Done, ScheduleError, check_and_save};
 use self::places::{Numbered, Places};
 use self::policy::Policy;
 pub use self::preview::preview;
+use self::titles::Titles;
 
 /// A store that failed once (a full disk, say) fails again: nothing new is begun for so long.
 const REST: Duration = Duration::from_secs(60);
@@ -46,6 +49,9 @@ pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 
 /// Hears of a check that was saved: of which site, whether something visible changed, and when the next one is due.
 pub type Listener = Arc<dyn Fn(SiteId, bool, DateTime<Utc>) + Send + Sync>;
+
+/// Hears of a site whose pages are shown by other titles than before.
+pub type TitleListener = Arc<dyn Fn(SiteId) + Send + Sync>;
 
 /// Hears of every document of a site before it is fetched.
 pub type Watcher = Arc<dyn Fn(SiteId, &Url) + Send + Sync>;
@@ -62,10 +68,14 @@ pub struct Work {
     pub policy: Policy,
     /// Hosts that are read at the same time.
     pub hosts_at_once: usize,
+    /// Whether changed pages are asked for their titles, where their site does not tell them.
+    pub page_titles: bool,
     /// The time.
     pub clock: Clock,
     /// Told of every check that was saved.
     pub listener: Listener,
+    /// Told when pages have got their titles.
+    pub title_listener: TitleListener,
     /// Told of every document that is read.
     pub watcher: Watcher,
 }
@@ -81,11 +91,12 @@ struct Inner {
     /// Where checks run: those who ask may be on threads of their own, which are for short work.
     runtime: Handle,
     places: Mutex<Places>,
+    titles: Titles,
     rest_until: Mutex<Option<Instant>>,
     wake: Notify,
     /// Turns true once.
     stopping: watch::Sender<bool>,
-    /// How many checks have ended, for those who wait for one.
+    /// How many checks and searches for titles have ended, for those who wait for one.
     ended: watch::Sender<u64>,
 }
 
@@ -130,6 +141,7 @@ impl Scheduler {
             inner: Arc::new(Inner {
                 places: Mutex::new(Places::new(work.hosts_at_once)),
                 work,
+                titles: Titles::new(),
                 runtime: Handle::current(),
                 rest_until: Mutex::default(),
                 wake: Notify::new(),
@@ -216,7 +228,7 @@ impl Scheduler {
         let mut ended = self.inner.ended.subscribe();
         loop {
             self.fill().await;
-            if self.inner.places().is_empty() {
+            if self.inner.is_idle() {
                 return;
             }
             if ended.changed().await.is_err() {
@@ -231,8 +243,7 @@ impl Scheduler {
         self.inner.stopping.send_replace(true);
         self.inner.places().forget_waiting();
         let mut ended = self.inner.ended.subscribe();
-        let all_ended =
-            async { while !self.inner.places().is_empty() && ended.changed().await.is_ok() {} };
+        let all_ended = async { while !self.inner.is_idle() && ended.changed().await.is_ok() {} };
         let (store, now) = (&self.inner.work.store, (self.inner.work.clock)());
         if timeout(within, all_ended).await.is_err() {
             let given_up = self.inner.places().give_up();
@@ -327,6 +338,10 @@ impl Inner {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_idle(&self) -> bool {
+        self.places().is_empty() && self.titles.is_idle()
+    }
+
     fn may_begin(&self) -> bool {
         let rest_until = self
             .rest_until
@@ -404,6 +419,9 @@ impl Turn {
         match or_fault(once::save(&work.store, site, check.id, record, is_alone)).await {
             Ok(Ok(done)) => {
                 (work.listener)(site, done.saved.is_visible, done.next_check_at);
+                if work.page_titles && done.saved.new_changes > 0 {
+                    titles::find(&self.inner, site, done.saved.after);
+                }
                 info!(site.url = %check.url, new_changes = done.saved.new_changes, "checked");
             }
             Ok(Err(

@@ -174,8 +174,18 @@ impl<'a> Planning<'a> {
             };
             let known = self.known(reading);
             let state = known.and_then(|known| known.pages.as_ref());
+            let last_processed = known.and_then(|known| known.last_processed);
+            let Some(sighted) = pages.sighted else {
+                let state = state.map(|pages| &pages.state);
+                all.push(
+                    state.map(|state| {
+                        TrackedPages::unchanged(state, last_processed, &pages.document)
+                    }),
+                );
+                continue;
+            };
             let finding = ListFinding {
-                sighted: pages.sighted,
+                sighted,
                 is_complete: reading.is_complete,
                 made_at: pages.made_at,
                 document: pages.document,
@@ -185,7 +195,6 @@ impl<'a> Planning<'a> {
                 Some(known) => store.page_urls(known.id, plan.wanted()).await?,
                 None => HashMap::new(),
             };
-            let last_processed = known.and_then(|known| known.last_processed);
             all.push(Some(plan.finish(last_processed, &urls)));
         }
         Ok(all)

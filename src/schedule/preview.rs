@@ -15,7 +15,8 @@ pub fn preview(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>)
             continue;
         };
         let finding = ListFinding {
-            sighted: pages.sighted,
+            // Nobody who only looks remembers anything, so it was read.
+            sighted: pages.sighted.unwrap_or_default(),
             is_complete: collection.is_complete,
             made_at: pages.made_at,
             document: pages.document,

@@ -12,6 +12,7 @@ use url::Url;
 use super::shape::{Columns, Shape};
 use super::{Store, StoreError, json, value};
 use crate::change::Change;
+use crate::memory::PageKey;
 use crate::site::{CollectionId, SiteId};
 
 /// A change that was announced.
@@ -30,13 +31,24 @@ pub struct ChangeRow {
 }
 
 /// A place among the changes of a site; opaque text to programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor(pub(super) i64);
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// What a page was found to be called, after its changes were saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageTitle {
+    /// The page.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Its changes.
+    pub changes: Vec<Cursor>,
 }
 
 /// The text is no cursor.
@@ -110,6 +122,37 @@ impl Store {
                 walk.entry(row, 0, limit, &mut found)?;
             }
             Ok(found)
+        })
+        .await
+    }
+
+    /// Gives titles to the pages of changes of a site that have none, each found by its cursor; whether any has one
+    /// now. Nothing else about a change is touched, least of all its entry. A page that is not listed any more gets
+    /// none: its author may have hidden it meanwhile.
+    pub async fn give_titles(
+        &self,
+        site: SiteId,
+        titles: Vec<PageTitle>,
+    ) -> Result<bool, StoreError> {
+        self.write(move |db| {
+            let mut update = db.prepare_cached(
+                "UPDATE changes SET title = :title
+                 WHERE n = :n AND title IS NULL AND collection IN (
+                   SELECT c.id FROM collections c WHERE c.site = :site AND (c.list IS NULL OR EXISTS (
+                     SELECT 1 FROM pages p WHERE p.collection = c.id AND p.key = :key)))",
+            )?;
+            let mut given = 0;
+            for page in &titles {
+                for cursor in &page.changes {
+                    given += update.execute(rusqlite::named_params! {
+                        ":site": site.0,
+                        ":n": cursor.0,
+                        ":key": PageKey::of(&page.url).0,
+                        ":title": page.title,
+                    })?;
+                }
+            }
+            Ok(given > 0)
         })
         .await
     }

@@ -181,6 +181,12 @@ struct ListStateForm {
     unread: Vec<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_at: Option<String>,
+    #[serde(
+        default,
+        rename = "settled",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    is_settled: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -193,6 +199,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         masses: state.masses,
         unread: state.unread.clone(),
         made_at: state.made_at.map(|moment| moment.to_string()),
+        is_settled: state.is_settled,
     })
 }
 
@@ -203,6 +210,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         masses: form.masses,
         unread: form.unread,
         made_at: moment(form.made_at)?,
+        is_settled: form.is_settled,
     })
 }
 

@@ -1,5 +1,5 @@
-//! Everything that a check needs to know of a site, read in one transaction; what is known of its changes only when it
-//! is asked for.
+//! Everything that a check needs to know of a site, read in one transaction; what is known of its changes and pages only
+//! when it is asked for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::error::StoreError;
 use super::shape::Shape;
 use super::{Store, check, json, pages, site, value};
 use crate::memory::{
-    ChangeKey, CollectionMemory, DocumentMemory, Known, PagesMemory, RecallError, Recollection,
-    SiteMemory, Validators,
+    ChangeKey, CollectionMemory, DocumentMemory, Known, KnownPages, PagesMemory, RecallError,
+    Recollection, SiteMemory, Validators,
 };
 use crate::moment::Moment;
 use crate::site::{CollectionId, Format, SiteId, SiteUrl};
@@ -35,6 +35,18 @@ impl Store {
             memories.flatten().collect()
         })
         .await
+    }
+
+    /// The pages of a collection, to be asked for when they are needed.
+    fn pages_recollection(&self, id: CollectionId) -> Recollection<KnownPages> {
+        let store = self.clone();
+        Recollection::new(move || {
+            let store = store.clone();
+            Box::pin(async move {
+                let known = store.read_long(move |db| pages::known(db, id)).await;
+                known.map_err(|error| Arc::new(error) as RecallError)
+            })
+        })
     }
 
     /// What is known of the changes of a collection, to be asked for when it is needed.
@@ -125,7 +137,8 @@ fn collections(
         let pages = match value::parsed(row, "list", json::to_list_state)? {
             Some(state) => Some(PagesMemory {
                 state,
-                known: Arc::new(pages::known(db, id)?),
+                has_pages: pages::has_any(db, id)?,
+                known: store.pages_recollection(id),
             }),
             None => None,
         };

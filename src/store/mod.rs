@@ -48,7 +48,7 @@ use tokio::time::timeout;
 
 pub use self::account::{Admission, NewAccount, Token};
 pub use self::brief::{EntryBrief, Place, PlaceError, Wanted};
-pub use self::change::{ChangeRow, Cursor, CursorError};
+pub use self::change::{ChangeRow, Cursor, CursorError, PageTitle};
 pub use self::check::CheckRow;
 pub use self::collection::CollectionRow;
 pub use self::entry::{EntriesOf, EntryRow};

@@ -1,6 +1,6 @@
 //! The pages of collections that list them, as they were last read.
 //!
-//! Read as a whole before a check, in the order of their keys; written one by one where something is new. An address is
+//! Read as a whole when a list has changed, in the order of their keys; written one by one where something is new. An address is
 //! only read when the page is not in the list any more.
 
 use std::collections::HashMap;
@@ -58,6 +58,12 @@ fn url_of(
         Some(tail) => format!("{head}{tail}"),
         None => kept,
     }))
+}
+
+/// Whether a collection has pages.
+pub(super) fn has_any(db: &Connection, collection: CollectionId) -> Result<bool, StoreError> {
+    let mut statement = db.prepare_cached("SELECT 1 FROM pages WHERE collection = ?1 LIMIT 1")?;
+    Ok(statement.exists([collection.0])?)
 }
 
 /// All pages of a collection.

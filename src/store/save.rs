@@ -10,7 +10,7 @@ use url::Url;
 
 use super::name::{Minter, collection_slug};
 use super::value::{self, integer, micros};
-use super::{Store, StoreError, change, check, entry, json, pages, shape};
+use super::{Cursor, Store, StoreError, change, check, entry, json, pages, shape};
 use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
 
@@ -24,6 +24,8 @@ pub struct Saved {
     pub new_changes: u64,
     /// The ids of the Atom entries that announce them.
     pub entries: Vec<String>,
+    /// The changes that it found come after this place.
+    pub after: Cursor,
     /// Whether something changed that a feed or a page shows.
     pub is_visible: bool,
     /// Whether this check had ended before; then nothing was written.
@@ -102,6 +104,7 @@ fn save_collections(
     saved: &mut Saved,
 ) -> Result<(), StoreError> {
     let (url, mut next) = site_in_brief(db, site)?;
+    saved.after = Cursor(next.n - 1);
     let minter = Minter {
         instance,
         url: &url,

@@ -57,6 +57,27 @@ pub struct TrackedPages {
     pub problems: Vec<Problem>,
 }
 
+impl TrackedPages {
+    /// What a reading means in which every document was as before: nothing.
+    pub fn unchanged(
+        state: &ListState,
+        last_processed: Option<Moment>,
+        document: &Url,
+    ) -> TrackedPages {
+        TrackedPages {
+            entry: None,
+            last_processed,
+            state: state.clone(),
+            writes: PageWrites::default(),
+            problems: state
+                .is_stamped
+                .then(|| stamped(document))
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
 /// One thing that happened.
 struct Event {
     kind: ChangeKind,
@@ -112,12 +133,14 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         events: Vec::new(),
         problems: Vec::new(),
         writes: Writes::default(),
+        unseen: 0,
     };
     planning.state.unread = planning.unread(state.is_none());
     let note = match state {
         None => planning.first(),
         Some(_) => planning.next(is_complete),
     };
+    planning.state.is_settled = is_complete && planning.unseen == 0;
     Plan {
         is_first: state.is_none(),
         sighted: planning.sighted,
@@ -140,6 +163,8 @@ struct Planning {
     events: Vec<Event>,
     problems: Vec<Problem>,
     writes: Writes,
+    /// Pages that were not seen and are remembered all the same.
+    unseen: usize,
 }
 
 impl Planning {
@@ -368,12 +393,8 @@ impl Planning {
     }
 
     fn tell_stamped(&mut self, is_stamped: bool) {
-        if is_stamped {
-            let message = "the dates of the list are those of its last build, so they do not tell which pages were edited"
-                .to_owned();
-            self.problems
-                .push(Problem::new(Code::StampedLastmod, &self.document, message));
-        }
+        self.problems
+            .extend(is_stamped.then(|| stamped(&self.document)));
     }
 
     fn drop_dated(&mut self, by_date: &[usize]) {
@@ -427,8 +448,9 @@ impl Planning {
                     });
                 }
                 continue;
-            } else if may_delete {
-                page.state.is_missing = true;
+            } else {
+                page.state.is_missing |= may_delete;
+                self.unseen += 1;
             }
             if page != before {
                 self.writes.update.push(page);
@@ -519,6 +541,11 @@ impl Planning {
             self.events.len()
         )
     }
+}
+
+fn stamped(document: &Url) -> Problem {
+    let message = "the dates of the list are those of its last build, so they do not tell which pages were edited";
+    Problem::new(Code::StampedLastmod, document, message)
 }
 
 fn pages(count: usize) -> String {

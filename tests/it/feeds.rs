@@ -1,6 +1,6 @@
 //! Feeds over HTTP, as readers meet them: valid, honest, and never rendered twice.
 
-mod ids; // the same for ever
+pub mod ids; // the same for ever
 mod parsers; // every feed, read by three parsers
 mod readers; // programs that people read feeds with
 mod rendering; // when a feed is rendered, and when not

@@ -55,7 +55,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "schedule",
         &[
-            "moment", "problem", "site", "memory", "fetch", "check", "track", "store",
+            "moment", "change", "problem", "site", "memory", "fetch", "check", "track", "store",
         ],
     ),
     ("feed", &["text", "moment", "change", "site"]),

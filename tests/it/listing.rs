@@ -1,11 +1,15 @@
 //! Sites that list their pages instead of telling their changes: how the list is found, and what becomes of two of them.
 
+use std::io::Write;
+use std::sync::Arc;
+
 use chrono::TimeDelta;
+use sitebell::check::{CheckSettings, check_site};
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
 use crate::ask::Ask;
-use crate::den::{Den, codes, collections, urlset};
+use crate::den::{Den, codes, collections, fetcher, urlset};
 use crate::fake_site::Reply;
 use crate::following::Follower;
 use crate::world::World;
@@ -122,6 +126,50 @@ async fn a_server_that_says_nothing_has_changed_is_believed() {
         sitemap(&den, &with(&["/g 2026-03-12"], &[])),
     );
     assert_eq!(follower.check().await, ["created /g 2026-03-12"]);
+}
+
+#[tokio::test]
+async fn pages_are_recalled_only_when_a_list_has_changed() {
+    let den = Den::empty();
+    let tagged = |path: &str, text: String, tag: &str| {
+        den.site.serve(path, Reply::xml(text).etag(tag));
+    };
+    tagged("/sitemap.xml", index(&den, &["/1.xml", "/2.xml"]), "\"1\"");
+    tagged("/1.xml", sitemap(&den, &SIX), "\"1\"");
+    tagged("/2.xml", sitemap(&den, &["/x 2026-01-01"]), "\"1\"");
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let read_by = async || {
+        let memory = follower.store().memory(follower.site()).await;
+        let memory = memory.unwrap().unwrap();
+        let (settings, now) = (
+            CheckSettings::default(),
+            "2026-03-12T00:00:00Z".parse().unwrap(),
+        );
+        let (fetcher, quiet) = (fetcher(), Arc::new(|_: &url::Url| {}));
+        let checked = check_site(&fetcher, &memory.url, Some(&memory), &settings, now, quiet);
+        assert!(checked.await.unwrap().is_complete);
+        memory.collections[0]
+            .pages
+            .as_ref()
+            .unwrap()
+            .known
+            .is_recalled()
+    };
+    assert!(!read_by().await, "nothing has changed");
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(
+        follower.last_check().await.outcome,
+        Some(Outcome::Unchanged)
+    );
+    assert!(!read_by().await, "still nothing");
+    tagged("/2.xml", sitemap(&den, &[]), "\"2\"");
+    assert!(read_by().await, "a list has changed");
+    // As long as a page is missing, what has not changed is news.
+    assert_eq!(follower.check().await, NONE);
+    assert!(read_by().await, "a page is missing");
+    assert_eq!(follower.check().await.len(), 1);
+    assert!(!read_by().await, "it was told");
 }
 
 #[tokio::test]
@@ -845,16 +893,49 @@ async fn a_section_that_is_a_bomb_does_no_harm() {
         "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"",
         &[],
     );
-    let bomb = [head.as_bytes(), b"\n", &vec![b'\n'; 64 * 1024 * 1024]].concat();
-    let bomb = zstd::encode_all(&bomb[..], 1).unwrap();
-    den.site
-        .serve("/blog.scp", Reply::new(200, "application/zstd", bomb));
+    let lines = |size: usize| [head.as_bytes(), b"\n", &vec![b'\n'; size]].concat();
+    let gzipped = |size: usize| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&lines(size)).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (large, small) = (64 * 1024 * 1024, 40 * 1024 * 1024);
+    let zstd = zstd::encode_all(&lines(large)[..], 1).unwrap();
+    scp_sitemap(&den, &[SNAPSHOT]);
+    for (bomb, is_too_large) in [
+        (Reply::new(200, "application/zstd", zstd), false),
+        // Smaller than any document may be, and still far too dense.
+        (Reply::new(200, "application/gzip", gzipped(small)), false),
+        (Reply::text(lines(small)).gzip(), false),
+        // So large that it never comes to its end.
+        (Reply::new(200, "application/gzip", gzipped(large)), true),
+    ] {
+        den.site.serve("/blog.scp", bomb);
+        let checked = den.check().await;
+        let problem =
+            (checked.problems.iter()).find(|problem| problem.document.ends_with("/blog.scp"));
+        let problem = problem.expect("a problem");
+        if !is_too_large {
+            assert_eq!(problem.code.name(), "bad-compression");
+            assert!(problem.message.contains("100 to 1"), "{}", problem.message);
+        }
+        assert_eq!(checked.site.format, Some(Format::Sitemap));
+        assert_eq!(collections(&checked).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_section_that_is_well_compressed_is_read() {
+    let den = Den::empty();
+    let pages: Vec<String> = (0..5_000)
+        .map(|n| format!("/{n} 2026-03-01T00:00:00Z"))
+        .collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    let file = scp_file(&den, kind, &pages);
+    assert!(file.len() > 500_000);
+    den.site.serve("/blog.scp", Reply::text(file).gzip());
     scp_sitemap(&den, &[SNAPSHOT]);
     let checked = den.check().await;
-    assert!(
-        codes(&checked).contains(&"bad-compression"),
-        "{:?}",
-        codes(&checked)
-    );
-    assert_eq!(checked.site.format, Some(Format::Sitemap));
+    assert_eq!(checked.site.format, Some(Format::Scp));
 }

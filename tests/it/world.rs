@@ -45,6 +45,8 @@ pub struct World {
     now: Arc<Mutex<DateTime<Utc>>>,
     fetch: FetchSettings,
     hosts_at_once: usize,
+    /// Whether changed pages are asked for their titles, from its next start on; most tests count other requests.
+    pub page_titles: bool,
     /// Where the service says it is, from its next start on; empty for where it really is.
     pub public: String,
     /// Who may sign up, and the hash of what makes the first account, from its next start on.
@@ -92,6 +94,7 @@ impl World {
             now: Arc::new(Mutex::new(NOW.parse().unwrap())),
             fetch,
             hosts_at_once,
+            page_titles: false,
             public: public.to_owned(),
             registration: Registration::Closed,
             first: None,
@@ -162,6 +165,7 @@ impl World {
             settings: CheckSettings::default(),
             policy: Policy::default(),
             hosts_at_once: self.hosts_at_once,
+            page_titles: self.page_titles,
             clock: self.clock(),
             listener: Arc::new({
                 let (feeds, readings) = (feeds.clone(), readings.clone());
@@ -169,6 +173,10 @@ impl World {
                     feeds.checked(site, is_visible, next);
                     readings.ended(site);
                 }
+            }),
+            title_listener: Arc::new({
+                let feeds = feeds.clone();
+                move |site| feeds.retitled(site)
             }),
             watcher: Arc::new({
                 let readings = readings.clone();

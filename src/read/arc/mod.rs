@@ -14,6 +14,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::address;
+use crate::read::html::says_noindex;
 use crate::read::list::{
     Beginning, Hosts, Lastmod, List, ListReader, MAX_PAGES, Page, Sink, begin, read_lastmod,
 };
@@ -32,6 +33,7 @@ const DAYS: &str = "/arc-sitemap-deltas/";
 pub const READER: ListReader = ListReader {
     format: Format::Arc,
     places: &["/.well-known/arc-sitemap.json", "/arc-sitemap.json"],
+    max_ratio: None,
     recognises,
     read,
 };
@@ -184,15 +186,9 @@ impl Walk<'_, '_> {
                 )
             });
         };
-        let directive = raw
-            .robots_directive
-            .text()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        let mut directives = directive.split(|c: char| !c.is_ascii_alphanumeric());
         page.is_private = !is_indexable
             || matches!(raw.auth_required, Field::Bool(true))
-            || directives.any(|word| matches!(word, "noindex" | "none"));
+            || raw.robots_directive.text().is_some_and(says_noindex);
         if !page.is_private {
             self.fill(&mut page, &raw);
         }

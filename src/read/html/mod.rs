@@ -44,6 +44,8 @@ pub struct HtmlHead {
     pub rights: Option<String>,
     /// The language of the page.
     pub language: Option<String>,
+    /// Whether it asks search engines, or us, not to tell of it.
+    pub is_hidden: bool,
     /// `<link>` elements, in order.
     pub links: Vec<Link>,
     /// The text of `<script type="application/ld+json">` elements, neither checked nor cleaned.
@@ -128,6 +130,7 @@ struct Page {
     author: Best,
     rights: Best,
     language: Best,
+    is_hidden: bool,
     base: Option<Url>,
     links: Vec<PendingLink>,
     json_ld: Vec<String>,
@@ -143,6 +146,7 @@ impl Page {
             author: Best::default(),
             rights: Best::default(),
             language: Best::default(),
+            is_hidden: false,
             base: None,
             links: Vec::new(),
             json_ld: Vec::new(),
@@ -203,6 +207,7 @@ impl Page {
             "dcterms.creator" | "dc.creator" => self.author.offer(1, clean::title(&content)),
             "copyright" => self.rights.offer(0, clean::description(&content)),
             "dcterms.rights" | "dc.rights" => self.rights.offer(1, clean::description(&content)),
+            "robots" | "sitebell" => self.is_hidden |= says_noindex(&content),
             "content-language" => self.language.offer(1, clean::language(&content)),
             _ => {}
         }
@@ -263,9 +268,20 @@ impl Page {
             author: self.author.take(),
             rights: self.rights.take(),
             language: self.language.take(),
+            is_hidden: self.is_hidden,
             json_ld: self.json_ld,
         }
     }
+}
+
+/// Whether rules for robots, such as `noindex, nofollow`, forbid to tell of a page.
+pub fn says_noindex(rules: &str) -> bool {
+    let mut words = rules.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| {
+        ["noindex", "none"]
+            .iter()
+            .any(|no| word.eq_ignore_ascii_case(no))
+    })
 }
 
 fn is_json_ld(tag: &StartTag<()>) -> bool {

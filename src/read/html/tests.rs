@@ -246,6 +246,25 @@ fn linked_data_is_handed_on_as_it_stands() {
 }
 
 #[test]
+fn a_page_may_ask_not_to_be_told_of() {
+    for hidden in [
+        "<meta name=robots content='noindex'>",
+        "<meta name=ROBOTS content='follow,NoIndex'>",
+        "<meta name=sitebell content='none'>",
+    ] {
+        assert!(parse(hidden).is_hidden, "{hidden}");
+    }
+    for shown in [
+        "",
+        "<meta name=robots content='index, nofollow, max-snippet:-1'>",
+        "<meta name=otherbot content=noindex>",
+        "<body><meta name=robots content=noindex>",
+    ] {
+        assert!(!parse(shown).is_hidden, "{shown}");
+    }
+}
+
+#[test]
 fn a_page_beyond_the_limit_is_read_up_to_it() {
     let html = format!(
         "<title>Fox</title>{}<link rel=a href=a>",

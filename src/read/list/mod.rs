@@ -40,12 +40,27 @@ pub const MAX_PAGES: usize = 50_000;
 /// How much of a document is looked at to tell what it is.
 const BEGINNING_BYTES: u64 = 8 * 1024;
 
+/// A small file of zeros does no harm.
+const FREE_BYTES: u64 = 1024 * 1024;
+
+/// Whether so many bytes are more than `max_ratio` times those that they came in.
+pub fn is_too_dense(packed: u64, plain: u64, max_ratio: u64) -> bool {
+    plain > FREE_BYTES && plain / max_ratio > packed
+}
+
+/// What to say of a file that is.
+pub fn too_dense(max_ratio: u64) -> String {
+    format!("the file is compressed more than {max_ratio} to 1, which its format forbids")
+}
+
 /// One format.
 pub struct ListReader {
     /// Which one.
     pub format: Format,
     /// Where a host keeps such a document if nobody says so.
     pub places: &'static [&'static str],
+    /// How many times its size on the way a document may have, where the format sets a limit.
+    pub max_ratio: Option<u64>,
     /// Whether a document that begins so is one.
     pub recognises: fn(&Beginning) -> bool,
     /// Reads one from its first byte to its last.

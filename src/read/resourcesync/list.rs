@@ -13,6 +13,7 @@ use crate::site::Format;
 pub const READER: ListReader = ListReader {
     format: Format::ResourceSync,
     places: &[],
+    max_ratio: None,
     recognises,
     read,
 };

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
+use crate::read::list::{is_too_dense, too_dense};
+
 /// Eight MiB, the most that RFC 9659 lets a web server use.
 const WINDOW_LOG: u32 = 23;
 /// As the protocol demands.
-const MAX_RATIO: u64 = 100;
-/// A small file of zeros does no harm.
-const FREE_BYTES: u64 = 1024 * 1024;
+pub(super) const MAX_RATIO: u64 = 100;
 /// The protocol allows 500 GB.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
@@ -46,9 +46,8 @@ impl Read for Inflate<'_> {
                 format!("the file is larger than {MAX_BYTES} bytes, the most that is read here");
             return Err(io::Error::other(message));
         }
-        if self.count > FREE_BYTES && self.count / MAX_RATIO > self.compressed.get() {
-            let message = format!("the file is compressed more than {MAX_RATIO} to 1");
-            return Err(io::Error::other(message));
+        if is_too_dense(self.compressed.get(), self.count, MAX_RATIO) {
+            return Err(io::Error::other(too_dense(MAX_RATIO)));
         }
         Ok(read)
     }

@@ -52,6 +52,7 @@ const BLOCKS: [&str; 11] = [
 pub const READER: ListReader = ListReader {
     format: Format::Scp,
     places: &[],
+    max_ratio: Some(inflate::MAX_RATIO),
     recognises,
     read,
 };

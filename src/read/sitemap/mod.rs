@@ -18,6 +18,7 @@ pub const READER: ListReader = ListReader {
     format: Format::Sitemap,
     // The second is what the most used plugin writes, the third what a popular generator of small sites does.
     places: &["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"],
+    max_ratio: None,
     recognises,
     read,
 };

@@ -191,6 +191,11 @@ impl Feeds {
         }
     }
 
+    /// Pages of a site have got titles.
+    pub fn retitled(&self, site: SiteId) {
+        self.changed(Source::Site(site));
+    }
+
     /// What is shown of a source is another from now on.
     pub fn changed(&self, source: Source) {
         if let Some(now) = locked(&self.sources).get(&source) {

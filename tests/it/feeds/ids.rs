@@ -13,7 +13,7 @@ const OLD: &str = include_str!("old/0002.sql");
 const OLD_IDS: &str = include_str!("old/0002.ids.txt");
 
 /// Every feed of a place, with its id and those of its entries, in a line each.
-fn ids(world: &World, site: SiteId, private: Option<&str>) -> String {
+pub fn ids(world: &World, site: SiteId, private: Option<&str>) -> String {
     let site = world.get(&format!("/api/v1/sites/{site}"));
     let collections = site["collections"].as_array().unwrap().iter();
     let feeds = collections

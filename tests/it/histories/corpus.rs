@@ -1,6 +1,6 @@
 //! Histories that once went wrong, each as short as it can be.
 
-use super::play;
+use super::stand::play;
 use super::step::Doing::{self, *};
 use super::step::Step::*;
 use super::step::{Breakage, Claim, Closing, History, Made, Rotation, Step, Style, Tagging};

@@ -10,7 +10,8 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use sitebell::change::{Change, Entry};
 use sitebell::store::ChangeRow;
 
-use super::site::{Answered, Child, Content, Key, ROOT, Site};
+use super::shelf::{Answered, Shelf};
+use super::site::{Child, Content, Key, ROOT};
 
 /// For how long a server is believed that nothing has changed.
 const TRUST: TimeDelta = TimeDelta::days(7);
@@ -82,7 +83,7 @@ struct Told {
 
 /// The answers of one check.
 struct Reading<'a> {
-    site: &'a Site,
+    shelf: &'a Shelf<Content>,
     answers: HashMap<&'a str, Vec<Answered>>,
 }
 
@@ -109,11 +110,11 @@ impl Model {
         &mut self,
         now: DateTime<Utc>,
         log: &[(String, Answered)],
-        site: &Site,
+        shelf: &Shelf<Content>,
         found: Vec<ChangeRow>,
     ) -> Result<Verdict, String> {
         let mut reading = Reading {
-            site,
+            shelf,
             answers: HashMap::new(),
         };
         for (path, answered) in log {
@@ -149,7 +150,7 @@ impl Model {
             else {
                 continue;
             };
-            let own = site.final_url(path);
+            let own = shelf.final_url(path);
             let claim = describes.as_ref().or(listed_as.as_ref());
             let mut identity = claim.unwrap_or(&own).clone();
             if taken.contains(&identity) || self.is_of_another(&identity, &own, &reading, &lists)? {
@@ -191,7 +192,7 @@ impl Model {
         let known = self.collections.get(identity);
         let owner = known.and_then(|known| known.capability_list.as_deref());
         let mut paths = lists.iter().map(|(path, _)| path);
-        let path = paths.find(|path| owner == Some(reading.site.url(path).as_str()));
+        let path = paths.find(|path| owner == Some(reading.shelf.url(path).as_str()));
         let Some(path) = path.filter(|_| owner != Some(own)) else {
             return Ok(false);
         };
@@ -285,7 +286,7 @@ impl<'a> Reading<'a> {
     fn versions(&self, path: &str) -> Option<Vec<&'a Content>> {
         let version = |answered: &Answered| match answered {
             Answered::Body(version) | Answered::Unchanged(version) => {
-                Some(self.site.version(path, *version))
+                Some(self.shelf.version(path, *version))
             }
             Answered::Missing | Answered::Broken => None,
         };

@@ -1,4 +1,4 @@
-//! The server behind which a [`Site`] stands: HTTP on loopback, in the same thread as everything else.
+//! The server behind which a site stands: HTTP on loopback, in the same thread as everything else.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,20 +6,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use super::site::{Reply, Site};
+use super::shelf::Reply;
+use super::stand::Staged;
 
 /// Whatever stands behind the server at present.
-pub type Stage = Arc<Mutex<Option<Site>>>;
+pub type Stage<S> = Arc<Mutex<Option<S>>>;
 
 /// Answers for ever. A request at which the asker should crash is never answered, and told to `crash`.
-pub async fn serve(listener: TcpListener, stage: Stage, crash: Arc<Notify>) {
+pub async fn serve<S: Staged>(listener: TcpListener, stage: Stage<S>, crash: Arc<Notify>) {
     while let Ok((stream, _)) = listener.accept().await {
         let _ = stream.set_nodelay(true);
         tokio::spawn(converse(stream, stage.clone(), crash.clone()));
     }
 }
 
-async fn converse(mut stream: TcpStream, stage: Stage, crash: Arc<Notify>) {
+async fn converse<S: Staged>(mut stream: TcpStream, stage: Stage<S>, crash: Arc<Notify>) {
     let mut head = Vec::new();
     loop {
         while !head.ends_with(b"\r\n\r\n") {
@@ -45,7 +46,7 @@ async fn converse(mut stream: TcpStream, stage: Stage, crash: Arc<Notify>) {
     }
 }
 
-fn answer(head: &str, stage: &Stage) -> Option<Reply> {
+fn answer<S: Staged>(head: &str, stage: &Stage<S>) -> Option<Reply> {
     let mut lines = head.lines();
     let path = lines.next()?.split(' ').nth(1)?;
     let (mut tag, mut since) = (None, None);

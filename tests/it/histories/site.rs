@@ -1,13 +1,12 @@
 //! A site that only exists for one history: it keeps its lists, and writes them whenever somebody asks.
 
-use std::collections::{HashMap, HashSet};
-
 use chrono::{DateTime, TimeDelta, Timelike, Utc};
 
-use super::step::{Breakage, Claim, Closing, Doing, Made, Rotation, Style, Tagging};
+use super::shelf::{Log, Reply, Shelf, without_moved};
+use super::stand::Staged;
+use super::step::{Claim, Closing, Doing, Made, Rotation, Style, Tagging};
 
 pub const ROOT: &str = "/.well-known/resourcesync";
-pub const HOST: &str = "fox.example";
 /// Collections that a site may have; the rest of the history says which of them are there.
 pub const COLLECTIONS: usize = 3;
 
@@ -65,33 +64,6 @@ pub enum Content {
     },
 }
 
-/// A document as it was at some time.
-#[derive(Debug, Clone)]
-pub struct Version {
-    pub content: Content,
-    bytes: String,
-}
-
-/// How a request for a document was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answered {
-    Body(usize),
-    Unchanged(usize),
-    /// There is none.
-    Missing,
-    /// There is one, but nobody can read it.
-    Broken,
-}
-
-/// What goes over the wire.
-pub struct Reply {
-    pub status: u16,
-    pub fields: Vec<(&'static str, String)>,
-    pub body: String,
-    /// The length that is promised, where it is not kept.
-    pub promised: Option<usize>,
-}
-
 struct List {
     path: String,
     items: Vec<Item>,
@@ -119,41 +91,56 @@ struct Collection {
 
 /// The site.
 pub struct Site {
-    port: u16,
     now: DateTime<Utc>,
     /// How far its clock is ahead.
     ahead: TimeDelta,
     collections: Vec<Collection>,
-    broken: HashMap<String, Breakage>,
-    is_lying: bool,
-    tagging: Tagging,
     lists_made: u32,
-    versions: HashMap<String, Vec<Version>>,
-    log: Vec<(String, Answered)>,
-    /// The request that nobody answers any more, counted from here.
-    crash_at: Option<u32>,
+    pub shelf: Shelf<Content>,
     /// What is done before this request is answered.
     soon: Option<(u32, Doing)>,
-    /// The documents that were read elsewhere than where they were asked for, in the last check.
-    moved: HashSet<String>,
+}
+
+impl Staged for Site {
+    fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply> {
+        if self.shelf.is_crashing() {
+            return None;
+        }
+        match self.soon.take() {
+            Some((0, doing)) => self.apply(&doing),
+            Some((left, doing)) => self.soon = Some((left - 1, doing)),
+            None => {}
+        }
+        if path == "/about.xml" {
+            return Some(Reply::ok(self.about()));
+        }
+        let document = self.document(without_moved(path));
+        Some(self.shelf.deliver(path, document, tag, since))
+    }
+
+    fn set_now(&mut self, now: DateTime<Utc>) {
+        self.now = now;
+        self.shelf.begin_check();
+    }
+
+    fn crash_at(&mut self, request: Option<u32>) {
+        self.shelf.crash_at = request;
+    }
+
+    fn take_log(&mut self) -> Log {
+        self.shelf.take_log()
+    }
 }
 
 impl Site {
     pub fn new(port: u16, now: DateTime<Utc>, seeds: &[u8], tagging: Tagging) -> Site {
         let mut site = Site {
-            port,
             now,
             ahead: TimeDelta::zero(),
             collections: Vec::new(),
-            broken: HashMap::new(),
-            is_lying: false,
-            tagging,
             lists_made: 0,
-            versions: HashMap::new(),
-            log: Vec::new(),
-            crash_at: None,
+            shelf: Shelf::new(port, tagging),
             soon: None,
-            moved: HashSet::new(),
         };
         for n in 0..COLLECTIONS {
             let list = site.new_list(n, (now - TimeDelta::days(400)).format("%F").to_string());
@@ -200,12 +187,6 @@ impl Site {
         }
     }
 
-    /// A check begins.
-    pub fn set_now(&mut self, now: DateTime<Utc>) {
-        self.now = now;
-        self.moved.clear();
-    }
-
     /// Lets something happen before a request is answered, or after the last one.
     pub fn apply_at(&mut self, request: u32, doing: Doing) {
         self.soon = Some((request, doing));
@@ -214,27 +195,6 @@ impl Site {
     pub fn apply_what_is_left(&mut self) {
         if let Some((_, doing)) = self.soon.take() {
             self.apply(&doing);
-        }
-    }
-
-    pub fn crash_at(&mut self, request: Option<u32>) {
-        self.crash_at = request;
-    }
-
-    /// What was asked since the last time, and how it was answered.
-    pub fn take_log(&mut self) -> Vec<(String, Answered)> {
-        std::mem::take(&mut self.log)
-    }
-
-    pub fn version(&self, path: &str, version: usize) -> &Content {
-        &self.versions[path][version].content
-    }
-
-    /// The address that a document was read at in the end.
-    pub fn final_url(&self, path: &str) -> String {
-        match self.moved.contains(path) {
-            true => self.url(&format!("/moved{path}")),
-            false => self.url(path),
         }
     }
 
@@ -251,8 +211,8 @@ impl Site {
         }
     }
 
-    pub fn url(&self, path: &str) -> String {
-        format!("http://{HOST}:{}{path}", self.port)
+    fn url(&self, path: &str) -> String {
+        self.shelf.url(path)
     }
 
     fn clock(&self) -> DateTime<Utc> {
@@ -356,20 +316,14 @@ impl Site {
             }
             Doing::Break { document, how } => {
                 let paths = self.paths();
-                self.broken
-                    .insert(paths[usize::from(document) % paths.len()].clone(), how);
+                let path = &paths[usize::from(document) % paths.len()];
+                self.shelf.damage(path, how);
             }
-            Doing::Heal { document } => {
-                let mut broken: Vec<String> = self.broken.keys().cloned().collect();
-                broken.sort();
-                if let Some(path) = broken.get(usize::from(document) % broken.len().max(1)) {
-                    self.broken.remove(path);
-                }
-            }
-            Doing::HealAll => self.broken.clear(),
-            Doing::Lie => self.is_lying = true,
-            Doing::TellTheTruth => self.is_lying = false,
-            Doing::Tag(tagging) => self.tagging = tagging,
+            Doing::Heal { document } => self.shelf.heal(document),
+            Doing::HealAll => self.shelf.heal_all(),
+            Doing::Lie => self.shelf.is_lying = true,
+            Doing::TellTheTruth => self.shelf.is_lying = false,
+            Doing::Tag(tagging) => self.shelf.tagging = tagging,
             Doing::MoveClock { minutes } => self.ahead += TimeDelta::minutes(i64::from(minutes)),
             Doing::Add { collection: n } => self.collections[collection(n)].is_there = true,
             Doing::Remove { collection: n } => self.collections[collection(n)].is_there = false,
@@ -442,102 +396,6 @@ impl Site {
             paths.extend(collection.lists.iter().map(|list| list.path.clone()));
         }
         paths
-    }
-
-    /// Answers a request for a path that is asked for with this tag or date; none if the asker should crash now.
-    pub fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply> {
-        if let Some(left) = &mut self.crash_at {
-            if *left == 0 {
-                return None;
-            }
-            *left -= 1;
-        }
-        match self.soon.take() {
-            Some((0, doing)) => self.apply(&doing),
-            Some((left, doing)) => self.soon = Some((left - 1, doing)),
-            None => {}
-        }
-        let (path, has_moved) = match path.strip_prefix("/moved") {
-            Some(rest) => {
-                self.moved.insert(rest.to_owned());
-                (rest.to_owned(), true)
-            }
-            None => (path.to_owned(), false),
-        };
-        if path == "/about.xml" {
-            return Some(Reply::ok(self.about()));
-        }
-        let breakage = self.broken.get(&path).copied();
-        let document = self.document(&path);
-        let Some((content, bytes)) = document else {
-            self.log.push((path, Answered::Missing));
-            return Some(Reply::status(404));
-        };
-        let fault = |status: u16| match status {
-            400..=499 => Answered::Missing,
-            _ => Answered::Broken,
-        };
-        let reply = match breakage {
-            Some(Breakage::Moved) if !has_moved => {
-                let mut reply = Reply::status(301);
-                reply
-                    .fields
-                    .push(("Location", self.url(&format!("/moved{path}"))));
-                return Some(reply);
-            }
-            None | Some(Breakage::Moved) => None,
-            Some(Breakage::Status(status)) => Some((Reply::status(status), fault(status))),
-            Some(Breakage::Malformed) => {
-                let half = bytes.len() * 2 / 3;
-                let bytes = format!("{}<&>{}", &bytes[..half], &bytes[half..]);
-                Some((Reply::ok(bytes).tagged("\"broken\""), Answered::Broken))
-            }
-            Some(Breakage::CutOff) => {
-                let mut reply = Reply::ok(bytes[..bytes.len() / 2].to_owned());
-                reply.promised = Some(bytes.len());
-                Some((reply, Answered::Broken))
-            }
-            Some(Breakage::HalfWritten) => {
-                let whole = bytes.rfind("</").unwrap_or(0);
-                Some((
-                    Reply::ok(bytes[..whole].to_owned()).tagged("\"half\""),
-                    Answered::Broken,
-                ))
-            }
-            Some(Breakage::Parked) => Some((
-                Reply::ok("<!DOCTYPE html><title>Parked</title><p>Soon here.".to_owned()),
-                Answered::Broken,
-            )),
-            Some(Breakage::Empty) => Some((Reply::ok(String::new()), Answered::Broken)),
-        };
-        if let Some((reply, answered)) = reply {
-            self.log.push((path, answered));
-            return Some(reply);
-        }
-        let versions = self.versions.entry(path.clone()).or_default();
-        if versions.last().is_none_or(|last| last.bytes != bytes) {
-            let bytes = bytes.clone();
-            versions.push(Version { content, bytes });
-        }
-        let current = versions.len() - 1;
-        let named = tag
-            .and_then(|tag| tag.trim_matches('"').strip_prefix('v')?.parse().ok())
-            .or_else(|| since.and_then(version_of_date));
-        if let Some(named) = named
-            && (named == current || self.is_lying)
-        {
-            self.log.push((path, Answered::Unchanged(named)));
-            return Some(Reply::status(304));
-        }
-        self.log.push((path, Answered::Body(current)));
-        let mut reply = Reply::ok(bytes);
-        if matches!(self.tagging, Tagging::Tag | Tagging::Both) {
-            reply = reply.tagged(&format!("\"v{current}\""));
-        }
-        if matches!(self.tagging, Tagging::Date | Tagging::Both) {
-            reply.fields.push(("Last-Modified", date_of(current)));
-        }
-        Some(reply)
     }
 
     /// A document as it is now, if there is one at this address.
@@ -694,29 +552,6 @@ impl Site {
     }
 }
 
-impl Reply {
-    fn status(status: u16) -> Reply {
-        Reply {
-            status,
-            fields: Vec::new(),
-            body: String::new(),
-            promised: None,
-        }
-    }
-
-    fn ok(body: String) -> Reply {
-        Reply {
-            body,
-            ..Reply::status(200)
-        }
-    }
-
-    fn tagged(mut self, tag: &str) -> Reply {
-        self.fields.push(("ETag", tag.to_owned()));
-        self
-    }
-}
-
 fn named(collection: &Collection) -> impl Iterator<Item = &List> {
     collection.lists.iter().filter(|list| list.is_listed)
 }
@@ -789,14 +624,4 @@ fn respell(item: &mut Item) {
         true => format!("\n  {} ", item.key.url.replace("http://fox", "HTTP://Fox")),
         false => item.key.url.clone(),
     };
-}
-
-/// A date for each version of a document.
-fn date_of(version: usize) -> String {
-    let date = DateTime::UNIX_EPOCH + TimeDelta::days(version as i64);
-    date.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
-}
-
-fn version_of_date(date: &str) -> Option<usize> {
-    (0..1_000).find(|version| date_of(*version) == date)
 }

@@ -1,5 +1,7 @@
 //! From what was typed to the root document: where is looked, in which order, and what is accepted.
 
+use sitebell::site::Format;
+
 use crate::den::*;
 use crate::fake_site::Reply;
 
@@ -240,6 +242,36 @@ async fn where_nothing_is_found_ten_requests_are_enough() {
             .contains(den.url("/capabilitylist.xml").as_str()),
         "the example is for this very site"
     );
+}
+
+#[tokio::test]
+async fn an_spxi_index_is_found_where_robots_txt_or_the_page_names_it() {
+    let index = r#"{"@context": {"spxi": "https://spxi.dev/vocabulary#"}, "@type": "spxi:SemanticIndex",
+        "spxi:hasSurface": [{"@id": "{den}/a", "name": "About foxes"}]}"#;
+    let by_robots = Den::empty();
+    lead_by_robots(
+        &by_robots,
+        "User-agent: *\nAllow: /data/spxi-index.jsonld\n",
+    );
+    let by_page = Den::empty();
+    by_page.html(
+        "/",
+        "<link rel=alternate type=application/ld+json href=/data/spxi-index.jsonld>
+         <link rel=alternate type=application/ld+json href=/other.jsonld>",
+    );
+    for den in [by_robots, by_page] {
+        den.xml("/data/spxi-index.jsonld", index);
+        let checked = den.check().await;
+        assert_eq!(checked.site.format, Some(Format::Spxi));
+        assert_eq!(den.site.requests_to("/other.jsonld").len(), 0);
+        assert!(den.site.paths().len() <= 10, "{:?}", den.site.paths());
+        // A sitemap knows when pages changed, and is asked for first.
+        den.xml("/sitemap.xml", &urlset("<url><loc>{den}/b</loc></url>"));
+        den.site.forget_requests();
+        let checked = den.check().await;
+        assert_eq!(checked.site.format, Some(Format::Sitemap));
+        assert_eq!(den.site.requests_to("/data/spxi-index.jsonld").len(), 0);
+    }
 }
 
 #[tokio::test]

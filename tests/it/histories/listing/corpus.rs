@@ -1,0 +1,67 @@
+//! Histories that once went wrong, each as short as it can be.
+
+use super::step::Doing::{self, *};
+use super::step::Step::*;
+use super::step::{Date, History, Step};
+use crate::histories::stand::play;
+use crate::histories::step::Tagging;
+
+const NOW: Date = Date::Second(0);
+
+fn replay(seeds: [u8; 3], steps: Vec<Step>) {
+    play(&History {
+        seeds: seeds.to_vec(),
+        tagging: Tagging::Both,
+        steps,
+    });
+}
+
+/// Something that is seen by two checks, so that what it makes missing would be gone.
+fn seen(doing: Doing) -> [Step; 3] {
+    [Site(doing), Check { after: 1 }, Check { after: 1 }]
+}
+
+#[test]
+fn a_page_in_two_lists_is_not_gone_when_one_of_them_drops_it() {
+    let both = Put {
+        page: 0,
+        list: 1,
+        date: NOW,
+    };
+    let dropped = TakeOut { page: 0, list: 0 };
+    let steps = [seen(both), seen(dropped)].concat();
+    replay([2, 2, 0], steps);
+}
+
+#[test]
+fn a_page_in_two_lists_is_not_gone_with_one_of_them() {
+    let both = Put {
+        page: 0,
+        list: 1,
+        date: NOW,
+    };
+    let vanished = Unlist {
+        list: 0,
+        is_gone: true,
+    };
+    let steps = [seen(both), seen(vanished)].concat();
+    replay([2, 2, 0], steps);
+}
+
+#[test]
+fn a_page_that_has_an_older_twin_in_an_unchanged_list_is_another_page() {
+    let steps = vec![
+        Site(Put {
+            page: 0,
+            list: 1,
+            date: NOW,
+        }),
+        Check { after: 1 },
+        Site(TakeOut { page: 0, list: 0 }),
+        Check { after: 1 },
+        Site(Respell { page: 0 }),
+        Check { after: 1 },
+        Check { after: 1 },
+    ];
+    replay([2, 2, 0], steps);
+}

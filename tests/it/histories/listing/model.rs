@@ -1,0 +1,323 @@
+//! What must have been announced of a site that lists its pages: told by what it answered, and by nothing else.
+//!
+//! Where the rules leave a choice (dates that may be those of a build, a page in a list that was never read, an address
+//! that changed while not everything could be read), either is right, and the model goes on from what was chosen.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sitebell::change::ChangeKind;
+use sitebell::memory::Stamp;
+use sitebell::moment::Moment;
+use sitebell::store::ChangeRow;
+
+use super::site::{Content, ROOT};
+use crate::histories::model::Verdict;
+use crate::histories::shelf::{Answered, Shelf};
+
+/// For how long a server is believed that nothing has changed.
+const TRUST: TimeDelta = TimeDelta::days(7);
+/// From so many dates on, they may be taken for those of a build.
+const ENOUGH_DATES: usize = 5;
+/// With so many pages a feed begins.
+const SHOWN_PAGES: usize = 20;
+
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
+/// What the follower of a site must know by now.
+#[derive(Default)]
+pub struct Model {
+    is_begun: bool,
+    known: BTreeMap<String, Known>,
+    /// Lists that could never be read: their pages are not new when they are.
+    unread: HashSet<String>,
+    /// The version of each document that was read last and kept, and when.
+    read: HashMap<String, (usize, DateTime<Utc>)>,
+    /// Every entry that there ever was.
+    ids: HashSet<String>,
+    /// Everything that was announced, as found.
+    pub announced: Vec<ChangeRow>,
+}
+
+/// A page that is known.
+struct Known {
+    /// When it was modified: the least and the most that may be remembered of a page that was found twice.
+    least: Stamp,
+    most: Stamp,
+    /// The last complete reading was without it.
+    is_missing: bool,
+}
+
+/// What all documents together said.
+#[derive(Default)]
+struct Union {
+    /// The pages, with every date and the lists they are in.
+    pages: BTreeMap<String, Listed>,
+    failed: HashSet<String>,
+}
+
+#[derive(Default)]
+struct Listed {
+    dates: Vec<Stamp>,
+    paths: HashSet<String>,
+}
+
+/// What a check announced, from which everything that is right is taken away.
+struct Found(BTreeSet<(String, &'static str)>);
+
+impl Found {
+    fn take(&mut self, url: &str, kind: ChangeKind) -> bool {
+        self.0.remove(&(url.to_owned(), kind.as_str()))
+    }
+
+    fn must(&mut self, url: &str, kind: ChangeKind) -> Result<(), String> {
+        ensure!(self.take(url, kind), "{url} was not announced as {kind}");
+        Ok(())
+    }
+}
+
+fn is_later(before: Stamp, now: Stamp) -> bool {
+    match (before.moment(), now.moment()) {
+        (Some(before), Some(now)) => before.comes_before(&now),
+        _ => false,
+    }
+}
+
+/// The address without what its spellings differ in.
+fn page_of(url: &str) -> &str {
+    url.trim_end_matches('/')
+}
+
+impl Model {
+    /// The site was removed: nothing is known any more, except that no id may ever come again.
+    pub fn forget(&mut self) {
+        *self = Model {
+            ids: std::mem::take(&mut self.ids),
+            ..Model::default()
+        };
+    }
+
+    /// Judges what a check at `now` found, by what it was answered.
+    pub fn judge(
+        &mut self,
+        now: DateTime<Utc>,
+        log: &[(String, Answered)],
+        shelf: &Shelf<Content>,
+        found: Vec<ChangeRow>,
+    ) -> Result<Verdict, String> {
+        let mut answers: HashMap<&str, Vec<Answered>> = HashMap::new();
+        for (path, answered) in log {
+            answers.entry(path).or_default().push(*answered);
+            if let Answered::Unchanged(version) = answered {
+                let read = self.read.get(path).copied();
+                let is_right = read.is_some_and(|(last, at)| last == *version && at + TRUST > now);
+                ensure!(
+                    is_right,
+                    "{path} was asked whether it has changed since version {version}, but was read {read:?}"
+                );
+            }
+        }
+        let is_failure =
+            |answered: &Answered| matches!(answered, Answered::Missing | Answered::Broken);
+        let is_torn =
+            |all: &Vec<Answered>| all.iter().any(is_failure) && !all.iter().all(is_failure);
+        if answers.values().any(is_torn) {
+            return Ok(Verdict::Vague);
+        }
+        let union = Union::of(&answers, shelf)?;
+        self.check_entry(&found)?;
+        let mut left = Found(BTreeSet::new());
+        for row in &found {
+            let change = &row.change;
+            let is_new = left.0.insert((change.url.clone(), change.kind.as_str()));
+            ensure!(is_new, "{} was announced twice at once", change.url);
+        }
+        match union {
+            Some(union) if self.is_begun => self.take_next(union, &mut left)?,
+            Some(union) => self.take_first(union, &mut left)?,
+            None => {}
+        }
+        ensure!(left.0.is_empty(), "nobody said this: {:?}", left.0);
+        for (path, answered) in log {
+            if let Answered::Body(version) = answered {
+                self.read.insert(path.clone(), (*version, now));
+            }
+        }
+        self.announced.extend(found);
+        Ok(Verdict::Right)
+    }
+
+    /// All that a check found is in one entry, with an id that nothing ever had.
+    fn check_entry(&mut self, found: &[ChangeRow]) -> Result<(), String> {
+        let Some(first) = found.first() else {
+            return Ok(());
+        };
+        let is_one = found.iter().all(|row| row.entry == first.entry);
+        ensure!(is_one, "more than one entry: {found:?}");
+        let is_new = self.ids.insert(first.entry.clone());
+        ensure!(is_new, "the id {} came again", first.entry);
+        Ok(())
+    }
+
+    /// The first reading creates no changes, but shows some of the pages.
+    fn take_first(&mut self, union: Union, left: &mut Found) -> Result<(), String> {
+        ensure!(left.0.len() <= SHOWN_PAGES, "more than twenty pages");
+        ensure!(
+            union.pages.is_empty() || !left.0.is_empty(),
+            "the feed begins without an entry"
+        );
+        let listed = |url: &String| union.pages.contains_key(url);
+        left.0
+            .retain(|(url, kind)| !listed(url) || *kind == "deleted");
+        for (url, page) in union.pages {
+            self.known.insert(url, Known::of(&page));
+        }
+        self.unread = union.failed;
+        self.is_begun = true;
+        Ok(())
+    }
+
+    fn take_next(&mut self, union: Union, left: &mut Found) -> Result<(), String> {
+        let was_unread = std::mem::take(&mut self.unread);
+        self.unread = was_unread.intersection(&union.failed).cloned().collect();
+        // A list that was emptied is more likely a mistake than the end of all pages.
+        if union.pages.is_empty() {
+            return Ok(());
+        }
+        let is_complete = union.failed.is_empty();
+        let dated = union
+            .pages
+            .values()
+            .filter(|page| page.newest() != Stamp::NONE);
+        let may_be_stamps = dated.count() >= ENOUGH_DATES;
+        let mut fresh = Vec::new();
+        for (url, page) in &union.pages {
+            let Some(known) = self.known.get_mut(url) else {
+                fresh.push((url, page));
+                continue;
+            };
+            known.is_missing = false;
+            let newest = page.newest();
+            let must = !may_be_stamps && page.dates.iter().any(|date| is_later(known.most, *date));
+            let may = page.dates.iter().any(|date| is_later(known.least, *date));
+            let is_told = match (must, may) {
+                (true, _) => left.must(url, ChangeKind::Updated).map(|()| true)?,
+                (false, true) => left.take(url, ChangeKind::Updated),
+                (false, false) => false,
+            };
+            let is_certain = is_told || known.least == known.most;
+            known.most = known.most.max(newest);
+            if is_certain {
+                known.least = known.most;
+            }
+        }
+        let mut renamed = HashSet::new();
+        for (url, page) in fresh {
+            let mut others = self.known.keys();
+            let other = others
+                .find(|other| page_of(other) == page_of(url) && !union.pages.contains_key(*other));
+            let was_never_read = page.paths.iter().any(|path| was_unread.contains(path));
+            let was_read = page.paths.iter().any(|path| !was_unread.contains(path));
+            let is_created = match other {
+                // Under another address, and so nothing new.
+                Some(_) if is_complete => false,
+                Some(_) => left.take(url, ChangeKind::Created),
+                None if was_never_read && was_read => {
+                    left.take(url, ChangeKind::Created);
+                    true
+                }
+                None if was_never_read => false,
+                None => left.must(url, ChangeKind::Created).map(|()| true)?,
+            };
+            if let Some(other) = other.filter(|_| !is_created) {
+                renamed.insert(other.clone());
+            }
+            self.known.insert(url.clone(), Known::of(page));
+        }
+        self.known.retain(|url, _| !renamed.contains(url));
+        if !is_complete {
+            return Ok(());
+        }
+        let mut gone = Vec::new();
+        for (url, known) in &mut self.known {
+            if union.pages.contains_key(url) {
+                continue;
+            }
+            if known.is_missing {
+                left.must(url, ChangeKind::Deleted)?;
+                gone.push(url.clone());
+            }
+            known.is_missing = true;
+        }
+        self.known.retain(|url, _| !gone.contains(url));
+        Ok(())
+    }
+}
+
+impl Known {
+    fn of(page: &Listed) -> Known {
+        let least = page.dates.iter().min();
+        Known {
+            least: least.copied().unwrap_or(Stamp::NONE),
+            most: page.newest(),
+            is_missing: false,
+        }
+    }
+}
+
+impl Listed {
+    fn newest(&self) -> Stamp {
+        self.dates.iter().max().copied().unwrap_or(Stamp::NONE)
+    }
+}
+
+impl Union {
+    /// None if the document at the top could not be read.
+    fn of(
+        answers: &HashMap<&str, Vec<Answered>>,
+        shelf: &Shelf<Content>,
+    ) -> Result<Option<Union>, String> {
+        let content = |path: &str| {
+            let last = answers.get(path).and_then(|all| all.last());
+            let last = last.ok_or_else(|| format!("{path} was not asked for"))?;
+            Ok::<_, String>(match last {
+                Answered::Body(version) | Answered::Unchanged(version) => {
+                    Some(shelf.version(path, *version))
+                }
+                Answered::Missing | Answered::Broken => None,
+            })
+        };
+        let mut union = Union::default();
+        match content(ROOT)? {
+            None => return Ok(None),
+            Some(Content::List(pages)) => union.add(ROOT, pages)?,
+            Some(Content::Index(paths)) => {
+                for path in paths {
+                    match content(path)? {
+                        Some(Content::List(pages)) => union.add(path, pages)?,
+                        Some(Content::Index(_)) => return Err(format!("{path} is an index")),
+                        None => drop(union.failed.insert(path.clone())),
+                    }
+                }
+            }
+        }
+        Ok(Some(union))
+    }
+
+    fn add(&mut self, path: &str, pages: &[(String, Option<String>)]) -> Result<(), String> {
+        for (url, lastmod) in pages {
+            let moment = lastmod.as_deref().map(Moment::parse).transpose();
+            let moment = moment.map_err(|error| format!("{lastmod:?}: {error:?}"))?;
+            let listed = self.pages.entry(url.clone()).or_default();
+            listed.dates.push(Stamp::of(moment));
+            listed.paths.insert(path.to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,329 @@
+//! What every history needs, whatever its site is like: a server, a store, and somebody who follows the site.
+//!
+//! Store and connection outlive a history, because they cost most.
+
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use sitebell::check::{CheckSettings, check_site};
+use sitebell::fetch::{FetchSettings, Fetcher};
+use sitebell::memory::{CheckRecord, Outcome};
+use sitebell::schedule::check_and_save;
+use sitebell::schedule::policy::Policy;
+use sitebell::site::{CheckId, SiteId, SiteStatus, SiteUrl};
+use sitebell::store::Store;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::Notify;
+use url::Url;
+
+use super::server::{Stage, serve};
+use super::shelf::{HOST, Log, Reply};
+use crate::names::Loopback;
+
+const BEGINNING: &str = "2026-03-10T12:00:00Z";
+
+/// A site that only exists for a history.
+pub trait Staged: Send + 'static {
+    /// Answers a request for a path that is asked for with this tag or date; none if the asker should crash now.
+    fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply>;
+    /// A check begins.
+    fn set_now(&mut self, now: DateTime<Utc>);
+    /// The request that nobody answers any more.
+    fn crash_at(&mut self, request: Option<u32>);
+    /// What was asked since the last time, and how it was answered.
+    fn take_log(&mut self) -> Log;
+}
+
+/// A site and what is to happen to it.
+pub trait Played: Debug {
+    type Site: Staged;
+    /// The site at its beginning.
+    fn site(&self, port: u16, now: DateTime<Utc>) -> Self::Site;
+    /// Plays it to its end, or up to the first thing that is wrong.
+    fn play(&self, desk: &mut Desk<'_, Self::Site>) -> impl Future<Output = Result<(), String>>;
+}
+
+/// Where one history is played after the other.
+pub struct Stand<S> {
+    runtime: Runtime,
+    fetcher: Fetcher,
+    stage: Stage<S>,
+    crash: Arc<Notify>,
+    port: u16,
+    folder: TempDir,
+    store: Option<Store>,
+}
+
+impl<S: Staged> Stand<S> {
+    pub fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let (stage, crash) = (Stage::<S>::default(), Arc::new(Notify::new()));
+        let settings = FetchSettings {
+            host_gap: Duration::ZERO,
+            allow_nets: vec!["127.0.0.0/8".parse().unwrap()],
+            ..FetchSettings::default()
+        };
+        let folder = folder();
+        let (port, fetcher, store) = runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let port = listener.local_addr().unwrap().port();
+            tokio::spawn(serve(listener, stage.clone(), crash.clone()));
+            let fetcher = Fetcher::with_lookup(settings, Arc::new(Loopback)).unwrap();
+            (port, fetcher, Store::open(folder.path()).await.unwrap())
+        });
+        Stand {
+            runtime,
+            fetcher,
+            stage,
+            crash,
+            port,
+            folder,
+            store: Some(store),
+        }
+    }
+
+    pub fn play(&mut self, history: &impl Played<Site = S>) -> Result<(), String> {
+        let now: DateTime<Utc> = BEGINNING.parse().unwrap();
+        *self.stage.lock().unwrap() = Some(history.site(self.port, now));
+        let url: Url = format!("http://{HOST}:{}/", self.port).parse().unwrap();
+        let mut desk = Desk {
+            fetcher: &self.fetcher,
+            stage: &self.stage,
+            crash: &self.crash,
+            folder: &mut self.folder,
+            store: self.store.take(),
+            site: SiteId(0),
+            url,
+            now,
+        };
+        let playing = async {
+            desk.add_site().await;
+            history.play(&mut desk).await?;
+            let (site, now) = (desk.site, desk.now);
+            desk.store().remove_site(site, now).await.unwrap();
+            Ok(())
+        };
+        let result = self.runtime.block_on(playing);
+        self.store = desk.store;
+        result
+    }
+}
+
+/// A new folder, in memory where that is possible: nothing here is about disks.
+fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory).unwrap(),
+        false => tempfile::tempdir().unwrap(),
+    }
+}
+
+/// Where somebody sits who follows the site on the stage.
+pub struct Desk<'a, S> {
+    fetcher: &'a Fetcher,
+    pub stage: &'a Stage<S>,
+    crash: &'a Notify,
+    folder: &'a mut TempDir,
+    store: Option<Store>,
+    pub site: SiteId,
+    url: Url,
+    pub now: DateTime<Utc>,
+}
+
+impl<S: Staged> Desk<'_, S> {
+    pub fn store(&self) -> &Store {
+        self.store.as_ref().unwrap()
+    }
+
+    pub fn on_stage<T>(&self, act: impl FnOnce(&mut S) -> T) -> T {
+        act(self.stage.lock().unwrap().as_mut().unwrap())
+    }
+
+    async fn add_site(&mut self) {
+        let (site, is_new) = self.store().add_site(&self.url, self.now).await.unwrap();
+        assert!(is_new, "somebody left a site behind");
+        self.site = site;
+    }
+
+    /// The operator removes the site, and somebody adds it again.
+    pub async fn replace_site(&mut self) {
+        self.store().remove_site(self.site, self.now).await.unwrap();
+        self.add_site().await;
+    }
+
+    fn advance(&mut self, minutes: u32) {
+        self.now += TimeDelta::minutes(i64::from(minutes));
+        let now = self.now;
+        self.on_stage(|site| site.set_now(now));
+    }
+
+    /// A check; none if it was cut off.
+    pub async fn check(&mut self, after: u32) -> Option<CheckId> {
+        self.advance(after);
+        let (settings, policy, now) = (CheckSettings::default(), Policy::default(), self.now);
+        let clock = move || now;
+        let (store, site) = (self.store(), self.site);
+        tokio::select! {
+            done = check_and_save(store, self.fetcher, site, &settings, &policy, &clock) => {
+                Some(done.unwrap().check)
+            }
+            () = self.crash.notified() => None,
+        }
+    }
+
+    /// A check that is cut off at this request, if it has so many; then there is nothing to judge.
+    pub async fn check_and_crash(&mut self, after: u32, request: u8) -> Option<CheckId> {
+        self.on_stage(|site| site.crash_at(Some(u32::from(request))));
+        let check = self.check(after).await;
+        self.on_stage(|site| site.crash_at(None));
+        if check.is_none() {
+            self.on_stage(S::take_log);
+        }
+        check
+    }
+
+    /// A check that is cut off when everything is read and nothing saved.
+    pub async fn check_unsaved(&mut self, after: u32) {
+        self.advance(after);
+        let check = self.store().number_check().await.unwrap();
+        self.store()
+            .begin_check(self.site, check, self.now)
+            .await
+            .unwrap();
+        let memory = self.store().memory(self.site).await.unwrap().unwrap();
+        let address = SiteUrl::parse(self.url.as_str()).unwrap();
+        let settings = CheckSettings::default();
+        let _lost = check_site(
+            self.fetcher,
+            &address,
+            Some(&memory),
+            &settings,
+            self.now,
+            Arc::new(|_| {}),
+        )
+        .await;
+        self.on_stage(S::take_log);
+    }
+
+    /// Saves a check again, with something else in it: it must not matter.
+    pub async fn save_again(&mut self, check: CheckId) -> Result<(), String> {
+        let record = CheckRecord {
+            started_at: self.now,
+            finished_at: self.now,
+            outcome: Outcome::Failed,
+            summary: "This was never said.".into(),
+            requests: 0,
+            bytes: 0,
+            problems: vec![],
+            site: None,
+            status: SiteStatus::Failing,
+            interval_secs: 1,
+            failures: 77,
+            next_check_at: self.now,
+            quiet_until: None,
+            collections: vec![],
+            covered: vec![],
+            documents: vec![],
+        };
+        let before = self.store().site(self.site).await.unwrap();
+        let saved = self.store().save_check(self.site, check, record).await;
+        let is_same = before == self.store().site(self.site).await.unwrap();
+        match saved.unwrap().already_saved && is_same {
+            true => Ok(()),
+            false => Err("a check was saved twice".to_owned()),
+        }
+    }
+
+    /// Stops and starts again. Whoever is killed leaves the files as they are at that moment.
+    pub async fn restart(&mut self, is_killed: bool) {
+        let store = self.store.take().unwrap();
+        if is_killed {
+            let left = folder();
+            for file in std::fs::read_dir(self.folder.path()).unwrap() {
+                let path = file.unwrap().path();
+                let name = path.file_name().unwrap();
+                if !name.to_string_lossy().ends_with("-shm") {
+                    std::fs::copy(&path, left.path().join(name)).unwrap();
+                }
+            }
+            drop(store);
+            *self.folder = left;
+        } else {
+            store.close().await.unwrap();
+        }
+        self.store = Some(Store::open(self.folder.path()).await.unwrap());
+        self.store().abandon_checks(self.now).await.unwrap();
+    }
+}
+
+/// Plays one history alone.
+pub fn play(history: &impl Played) {
+    if let Err(error) = Stand::new().play(history) {
+        panic!("{error}\n{history:#?}");
+    }
+}
+
+/// Plays so many histories, or as many as the environment says, and makes one that fails as short as possible.
+pub fn play_any<A>(histories: u32, any: impl Fn() -> A + Sync)
+where
+    A: Strategy<Value: Played>,
+{
+    let wanted = std::env::var("HISTORIES").map_or(histories, |text| text.parse().unwrap());
+    // Half of them wait for their stores at any time.
+    let threads = 2 * std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let is_over = AtomicBool::new(false);
+    let played = AtomicU64::new(0);
+    let started = Instant::now();
+    let failure: Mutex<Option<String>> = Mutex::new(None);
+    let run = || {
+        let stand = RefCell::new(None);
+        let config = Config {
+            cases: wanted.div_ceil(threads),
+            failure_persistence: None,
+            max_shrink_iters: 3_000,
+            ..Config::default()
+        };
+        let result = TestRunner::new(config).run(&any(), |history| {
+            if is_over.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            played.fetch_add(1, Ordering::Relaxed);
+            // Whatever a failure leaves behind is thrown away with its stand.
+            let mut used = stand.take().unwrap_or_else(Stand::new);
+            used.play(&history).map_err(TestCaseError::fail)?;
+            stand.replace(Some(used));
+            Ok(())
+        });
+        if let Err(TestError::Fail(reason, history)) = result {
+            is_over.store(true, Ordering::Relaxed);
+            *failure.lock().unwrap() = Some(format!("{reason}\n{history:#?}"));
+        } else {
+            result.unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(run);
+        }
+    });
+    eprintln!(
+        "{} histories in {:?}",
+        played.into_inner(),
+        started.elapsed()
+    );
+    if let Some(failure) = failure.into_inner().unwrap() {
+        panic!("{failure}");
+    }
+}
