@@ -222,6 +222,11 @@ async fn check_address(
         }
         None => (Vec::new(), false),
     };
+    // The lists of a section are read by turns.
+    let has_sections = root.as_ref().is_some_and(|root| root.format == Format::Scp);
+    if is_complete && !has_sections {
+        loader.forget_lists_not_asked_for();
+    }
     let about = titles::find(&mut loader, site, root.as_ref(), memory, &mut collections).await;
     let site = SiteReading {
         url: site.url().clone(),

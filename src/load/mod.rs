@@ -8,7 +8,7 @@ mod keep;
 mod limits;
 mod parsed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read};
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,6 +122,8 @@ pub struct Loader<'a> {
     deadline: Instant,
     /// Documents here are no stranger's.
     homes: Vec<Url>,
+    /// Documents that were asked for, and not only known.
+    asked: HashSet<Url>,
     loaded: HashMap<Url, Result<Arc<Loaded>, LoadError>>,
     pages: HashMap<Url, (Url, Box<HtmlHead>)>,
     documents: u32,
@@ -160,6 +162,7 @@ impl<'a> Loader<'a> {
             progress,
             deadline: Instant::now() + limits.time,
             homes: vec![site],
+            asked: HashSet::new(),
             loaded: HashMap::new(),
             pages: HashMap::new(),
             documents: 0,
@@ -429,6 +432,22 @@ impl<'a> Loader<'a> {
         self.take_list(url.clone(), final_url, format, parsed, validators)
     }
 
+    /// Whoever drops a list drops its pages, too. Should it come back as it was, it has to be read anew: nobody would
+    /// know its pages any more.
+    pub fn forget_lists_not_asked_for(&mut self) {
+        let known = self.memory.iter().flat_map(|memory| &memory.documents);
+        for (url, memory) in known {
+            let is_left_out = memory.validators.is_some() && !self.asked.contains(url);
+            if is_left_out && serde_json::from_str::<Outline>(&memory.outline).is_ok() {
+                let memory = DocumentMemory {
+                    validators: None,
+                    ..memory.clone()
+                };
+                self.documents_read.push((url.clone(), memory));
+            }
+        }
+    }
+
     /// From now on keeps to the pace that a site asks for.
     pub fn keep_pace(&mut self, url: &Url, pace: Duration) {
         self.fetcher.keep_gap(url, pace);
@@ -525,6 +544,7 @@ impl<'a> Loader<'a> {
 
     /// Checks and counts what one more document takes from the bounds.
     fn spend_document(&mut self, url: &Url) -> Result<(), LoadError> {
+        self.asked.insert(url.clone());
         let limits = self.limits;
         let stop = |reason| Err(LoadError::Limit(reason));
         if self.documents >= limits.documents {

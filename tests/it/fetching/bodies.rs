@@ -84,7 +84,7 @@ async fn a_gzip_file_is_opened_whatever_the_server_calls_it() {
 
 fn zipped(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    flate2::read::GzEncoder::new(body, flate2::Compression::fast())
+    flate2::read::GzEncoder::new(body, flate2::Compression::best())
         .read_to_end(&mut out)
         .unwrap();
     out

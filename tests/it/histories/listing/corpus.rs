@@ -65,3 +65,21 @@ fn a_page_that_has_an_older_twin_in_an_unchanged_list_is_another_page() {
     ];
     replay([2, 2, 0], steps);
 }
+
+#[test]
+fn a_list_that_was_left_out_until_its_pages_were_gone_is_read_again() {
+    let steps = vec![
+        Check { after: 1 },
+        Site(Unlist {
+            list: 1,
+            is_gone: false,
+        }),
+        Check { after: 1 },
+        CheckDuring {
+            after: 1,
+            request: 1,
+            doing: Relist { list: 1 },
+        },
+    ];
+    replay([0, 1, 1], steps);
+}
