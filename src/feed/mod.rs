@@ -320,6 +320,11 @@ fn legal(text: &str) -> String {
 /// An address as it may stand in a feed. What a URL may hold in practice is more than RFC 3986 has: brackets are for hosts
 /// alone, a percent sign begins a pair of digits, and the fragment is the end.
 fn href(url: &str) -> String {
+    // Nearly all are plain, and copied at once.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?=&+,;@".contains(&byte);
+    if url.bytes().all(is_plain) {
+        return url.to_owned();
+    }
     let authority_ends = url.find("://").map_or(0, |place| {
         let rest = &url[place + 3..];
         place + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len())

@@ -14,7 +14,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 /// Small, and fast enough to be done whenever a feed changes.
 const GZIP_LEVEL: u32 = 4;
 const GZIP_WINDOW: u8 = 15;
-const BROTLI_LEVEL: i32 = 4;
+const BROTLI_LEVEL: i32 = 3;
 const BROTLI_WINDOW: i32 = 18;
 /// What brotli writes at a time.
 const OUTPUT_BYTES: usize = 4096;
