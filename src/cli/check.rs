@@ -14,6 +14,7 @@ use url::Url;
 
 use super::{CliError, Outcome, config, print, report, wait_for, wants_colour};
 use crate::change::Entry;
+use crate::check::rules::{Judged, judge};
 use crate::check::{CheckError, CheckSettings, Checked, CollectionReading, Tried, check_site};
 use crate::feed::{self, Document, Grain, Links, Subject};
 use crate::fetch::{FetchError, Fetcher};
@@ -153,6 +154,7 @@ fn to_json(checked: &Checked) -> Value {
             "tried": checked.site.tried.iter().map(tried_to_json).collect::<Vec<_>>(),
         },
         "collections": collections,
+        "rules": judge(checked.site.format, &checked.problems).iter().map(rule_to_json).collect::<Vec<_>>(),
         "problems": checked.problems,
         "requests": checked.requests,
         "bytes": checked.bytes,
@@ -164,6 +166,13 @@ fn tried_to_json(tried: &Tried) -> Value {
         "format": tried.format.as_str(),
         "url": tried.url.as_str(),
         "outcome": tried.outcome,
+    })
+}
+
+fn rule_to_json(judged: &Judged) -> Value {
+    json!({
+        "rule": judged.rule,
+        "broken": judged.broken,
     })
 }
 

@@ -58,7 +58,8 @@ pub fn find(address: &str) -> Option<&'static Page> {
 
 fn page(address: &'static str, text: &str) -> Page {
     let parsed = Parser::new_ext(text, Options::ENABLE_TABLES);
-    let events: Vec<Event<'_>> = parsed.map(with_link).collect();
+    let mut events: Vec<Event<'_>> = parsed.map(with_link).collect();
+    name_codes(&mut events);
     let mut body = String::new();
     html::push_html(&mut body, events.iter().cloned());
     Page {
@@ -66,6 +67,18 @@ fn page(address: &'static str, text: &str) -> Page {
         title: title(&events),
         // What may have to be scrolled must be reached without a mouse, too.
         html: body.replace("<pre>", "<pre tabindex=\"0\">"),
+    }
+}
+
+/// Gives the headings that begin with a code, such as those of problems, a name that can be linked to.
+fn name_codes(events: &mut [Event<'_>]) {
+    for place in 1..events.len() {
+        let [before, here] = &mut events[place - 1..=place] else {
+            unreachable!("there are two of them");
+        };
+        if let (Event::Start(Tag::Heading { id, .. }), Event::Code(code)) = (before, here) {
+            *id = Some(code.clone());
+        }
     }
 }
 
@@ -112,6 +125,7 @@ fn title(events: &[Event<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Code;
 
     #[test]
     fn every_text_has_a_title_and_leads_only_to_pages_that_are_there() {
@@ -128,6 +142,15 @@ mod tests {
                 let address = to.path().strip_prefix("/docs/").unwrap_or_default();
                 assert!(find(address).is_some(), "{}: {target}", page.address);
             }
+        }
+    }
+
+    #[test]
+    fn every_problem_has_a_place_of_its_own() {
+        let page = find("problems").unwrap();
+        for code in Code::ALL {
+            let heading = format!("<h2 id=\"{code}\">");
+            assert_eq!(page.html.matches(&heading).count(), 1, "{code}");
         }
     }
 

@@ -50,7 +50,8 @@ pub struct Prepared {
     pub to_write: BTreeSet<String>,
     copied: Vec<Copied>,
     sitemap: Vec<(String, String)>,
-    pages: Vec<PathBuf>,
+    /// The pages that get a link, by their addresses below that of the site.
+    linked: Vec<String>,
     _lock: File,
 }
 
@@ -98,7 +99,7 @@ pub fn prepare(
         found,
         copied,
         sitemap,
-        pages: Vec::new(),
+        linked: Vec::new(),
         _lock: lock,
     };
     for (name, text) in &prepared.sitemap {
@@ -113,7 +114,7 @@ pub fn prepare(
             if linked(folder, &page.path, &list)?.is_some() {
                 let shown = page.path.to_string_lossy().into_owned();
                 prepared.to_write.insert(shown);
-                prepared.pages.push(page.path.clone());
+                prepared.linked.push(address.clone());
             }
         }
     }
@@ -130,17 +131,16 @@ pub fn carry_out(order: &Order, prepared: &Prepared, watch: Watch<'_>) -> Result
             write::write_file(&path, text.as_bytes(), watch)?;
         }
     }
-    for (address, page) in &prepared.found.pages {
-        if prepared.pages.contains(&page.path) {
-            let list = plan::capability_list_of(&order.site, address);
-            if let Some(text) = linked(folder, &page.path, &list)? {
-                // A link to a page stays one.
-                let place = folder.join(&page.path);
-                let place = place
-                    .canonicalize()
-                    .map_err(at(&place, "cannot be found"))?;
-                write::write_file(&place, &text, watch)?;
-            }
+    for address in &prepared.linked {
+        let page = &prepared.found.pages[address];
+        let list = plan::capability_list_of(&order.site, address);
+        if let Some(text) = linked(folder, &page.path, &list)? {
+            // A link to a page stays one.
+            let place = folder.join(&page.path);
+            let place = place
+                .canonicalize()
+                .map_err(at(&place, "cannot be found"))?;
+            write::write_file(&place, &text, watch)?;
         }
     }
     Ok(())

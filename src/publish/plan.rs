@@ -156,14 +156,12 @@ fn compare(site: &Site, before: Option<&State>, found: &Found) -> Vec<Told> {
         tell(page, ChangeKind::Deleted);
     }
     let moves = moves(site, &told, old, found);
+    // Where several pages went to the same one, it is told as come from the first of them.
+    let back: BTreeMap<_, _> = (moves.iter().rev()).map(|(old, new)| (new, old)).collect();
     for told in &mut told {
-        let (there, back) = (
-            moves.get(&told.page),
-            moves.iter().find(|(_, new)| **new == told.page),
-        );
         told.moved = match told.kind {
-            ChangeKind::Deleted => there.cloned(),
-            ChangeKind::Created => back.map(|(old, _)| old.clone()),
+            ChangeKind::Deleted => moves.get(&told.page).cloned(),
+            ChangeKind::Created => back.get(&told.page).map(|old| (*old).clone()),
             ChangeKind::Updated => None,
         };
     }

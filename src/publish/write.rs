@@ -176,27 +176,29 @@ fn take_over(from: &Path, to: &Path, watch: Watch<'_>) -> Result<(), PublishErro
 
 /// Puts the new folder where the old one was, and the old one where the new one was.
 fn change_places(folder: &Path, watch: Watch<'_>) -> Result<(), PublishError> {
-    let (own, new, old) = (
-        folder.join(OWN_FOLDER),
-        folder.join(NEW_FOLDER),
-        folder.join(OLD_FOLDER),
-    );
+    let (own, new) = (folder.join(OWN_FOLDER), folder.join(NEW_FOLDER));
     let failed = |error| at(&own, "cannot be replaced")(error);
     if !own.exists() {
         return fs::rename(&new, &own).map_err(failed);
     }
     match renameat_with(CWD, &new, CWD, &own, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(()),
-        // Some file systems cannot do that. Then there is a moment without either, which `recover` ends.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            fs::rename(&own, &old).map_err(failed)?;
-            step(watch, &own)?;
-            fs::rename(&new, &own).map_err(failed)?;
-            step(watch, &old)?;
-            remove(&old)
-        }
+        // Some file systems cannot do that.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => follow_in_place(folder, watch),
         Err(error) => Err(failed(error.into())),
     }
+}
+
+/// Puts the new folder where the old one was, in two steps. Between them there is neither, until [`recover`] puts the old
+/// one back.
+fn follow_in_place(folder: &Path, watch: Watch<'_>) -> Result<(), PublishError> {
+    let [own, new, old] = [OWN_FOLDER, NEW_FOLDER, OLD_FOLDER].map(|name| folder.join(name));
+    let failed = |error| at(&own, "cannot be replaced")(error);
+    fs::rename(&own, &old).map_err(failed)?;
+    step(watch, &own)?;
+    fs::rename(&new, &own).map_err(failed)?;
+    step(watch, &old)?;
+    remove(&old)
 }
 
 fn remove(folder: &Path) -> Result<(), PublishError> {
@@ -205,5 +207,92 @@ fn remove(folder: &Path) -> Result<(), PublishError> {
             Err(at(folder, "cannot be removed")(error))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder in which an old set of documents is about to be followed by a new one.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [(OWN_FOLDER, "old"), (NEW_FOLDER, "new")] {
+            for file in ["manifest.json", "fox/changelist.xml"] {
+                replace(&folder.path().join(name).join(file), text.as_bytes()).unwrap();
+            }
+        }
+        folder
+    }
+
+    /// What the set of documents is: old or new, but not something of both; none where there is no set.
+    fn set(folder: &Path) -> Option<String> {
+        let read = |file: &str| fs::read_to_string(folder.join(OWN_FOLDER).join(file)).ok();
+        let (one, other) = (read("manifest.json"), read("fox/changelist.xml"));
+        assert_eq!(one, other);
+        one
+    }
+
+    fn names(folder: &Path) -> Vec<std::ffi::OsString> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect()
+    }
+
+    #[test]
+    fn without_an_exchange_of_names_a_killed_run_is_put_right_by_the_next() {
+        let mut seen = Vec::new();
+        for steps in 0.. {
+            let folder = folder();
+            let mut left = steps;
+            let mut kill = || match left {
+                0 => Err(io::Error::other("killed")),
+                _ => {
+                    left -= 1;
+                    Ok(())
+                }
+            };
+            let survived = follow_in_place(folder.path(), &mut kill).is_ok();
+            let at_once = set(folder.path());
+            recover(folder.path()).unwrap();
+            seen.push((at_once, set(folder.path())));
+            assert_eq!(names(folder.path()), [OWN_FOLDER], "after {steps} steps");
+            if survived {
+                break;
+            }
+        }
+        let (old, new) = (Some("old".to_owned()), Some("new".to_owned()));
+        assert_eq!(
+            seen,
+            [(None, old), (new.clone(), new.clone()), (new.clone(), new)]
+        );
+    }
+
+    #[test]
+    fn an_old_set_that_was_being_removed_does_not_come_back() {
+        let folder = folder();
+        let mut steps = 0;
+        let mut kill = || match steps {
+            0 => {
+                steps += 1;
+                Ok(())
+            }
+            _ => Err(io::Error::other("killed")),
+        };
+        follow_in_place(folder.path(), &mut kill).unwrap_err();
+        fs::remove_file(folder.path().join(OLD_FOLDER).join("manifest.json")).unwrap();
+        recover(folder.path()).unwrap();
+        assert_eq!(set(folder.path()).as_deref(), Some("new"));
+        assert_eq!(names(folder.path()), [OWN_FOLDER]);
+    }
+
+    #[test]
+    fn both_ways_to_change_places_end_alike() {
+        for change in [change_places, follow_in_place] {
+            let folder = folder();
+            change(folder.path(), &mut || Ok(())).unwrap();
+            remove(&folder.path().join(NEW_FOLDER)).unwrap();
+            assert_eq!(set(folder.path()).as_deref(), Some("new"));
+            assert_eq!(names(folder.path()), [OWN_FOLDER]);
+        }
     }
 }

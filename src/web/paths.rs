@@ -125,6 +125,11 @@ impl Paths {
         with_query(self.below(&["check"]), &[("url", url)])
     }
 
+    /// What our handbook says about a problem.
+    pub fn problem(&self, code: &str) -> String {
+        self.at(&format!("docs/problems#{code}"))
+    }
+
     /// A report that was kept.
     pub fn kept_report(&self, name: &str) -> String {
         self.below(&["check", name])

@@ -66,6 +66,13 @@ async fn a_rule_that_is_broken_is_told_beside_those_that_are_kept() {
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
+    // The code leads to what there is to say about it.
+    let place = "/docs/problems#bad-datetime";
+    assert!(
+        page.has(&format!("<a href=\"{place}\"><code>[bad-datetime]")),
+        "{}",
+        page.text()
+    );
     // What is to be copied is what is shown.
     assert!(
         page.has("data-copy=\"&#60;rs:md change="),

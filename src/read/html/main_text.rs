@@ -441,7 +441,12 @@ impl<'a> Markup<'a> {
             b'?' => Some((Markup::Other, to_bracket())),
             b'/' => {
                 let name = name(&rest[1..]);
-                (!name.is_empty()).then(|| (Markup::End(name), to_bracket()))
+                let after = at + 2 + name.len();
+                let end = match page.get(after) {
+                    Some(b'>') => after + 1,
+                    _ => to_bracket(),
+                };
+                (!name.is_empty()).then_some((Markup::End(name), end))
             }
             byte if byte.is_ascii_alphabetic() => {
                 let name = name(rest);
@@ -513,20 +518,20 @@ impl<'a> Tag<'a> {
 
 /// The length of the inside of a tag: up to the `>` that is not in quotation marks.
 fn end_of_tag(inside: &[u8]) -> usize {
-    if inside.first() == Some(&b'>') {
-        return 0;
-    }
-    let mut place = 0;
-    while let Some(found) = memchr::memchr3(b'>', b'"', b'\'', &inside[place..]) {
-        let at = place + found;
-        let quote = inside[at];
-        // A quotation mark means something only where a value begins.
-        if quote == b'>' {
-            return at;
+    let (mut place, mut after_equals) = (0, false);
+    while let Some(&byte) = inside.get(place) {
+        place += 1;
+        match byte {
+            b'>' => return place - 1,
+            // A quotation mark means something only where a value begins.
+            b'"' | b'\'' if after_equals => {
+                place += memchr(byte, &inside[place..]).map_or(0, |end| end + 1);
+                after_equals = false;
+            }
+            b'=' => after_equals = true,
+            byte if byte.is_ascii_whitespace() => {}
+            _ => after_equals = false,
         }
-        let opens = inside[..at].trim_ascii_end().ends_with(b"=");
-        let end = memchr(quote, &inside[at + 1..]).filter(|_| opens);
-        place = at + 1 + end.map_or(0, |end| end + 1);
     }
     inside.len()
 }
@@ -559,18 +564,30 @@ fn push_words(text: &mut Vec<u8>, words: &[u8]) {
         return;
     }
     push_break(text);
-    text.reserve(words.len());
-    let mut gap = false;
-    for &byte in words {
-        if byte.is_ascii_whitespace() {
-            gap = true;
-            continue;
-        }
-        if std::mem::take(&mut gap) {
-            text.push(b' ');
-        }
-        text.push(byte);
+    // Almost all text has its spaces that way already, and is then copied at once.
+    if has_single_spaces(words) {
+        text.extend_from_slice(words);
+        return;
     }
+    let mut parts = words
+        .split(u8::is_ascii_whitespace)
+        .filter(|part| !part.is_empty());
+    text.extend_from_slice(parts.next().unwrap_or_default());
+    for part in parts {
+        text.push(b' ');
+        text.extend_from_slice(part);
+    }
+}
+
+/// Whether no white space is anything but one space between two words. Takes no way out in between, so that many bytes
+/// are looked at in one step.
+fn has_single_spaces(words: &[u8]) -> bool {
+    let has_control = words.iter().fold(false, |any, byte| any | (*byte < b' '));
+    let pairs = words.iter().zip(words.get(1..).unwrap_or_default());
+    let has_gap = pairs.fold(false, |any, (one, next)| {
+        any | ((*one == b' ') & (*next == b' '))
+    });
+    !(has_control | has_gap)
 }
 
 /// Where `<meta http-equiv="refresh">` leads, if it does so at once.
@@ -627,6 +644,15 @@ mod tests {
         let one = "<main><p class='a-1'>A <b>fox</b>.<script>var built = '<p>1'</script></p><!-- 1 --></main>";
         let other = "<MAIN>\n <p CLASS=b2>A\t<b>fox</b>.<script>2</script>\n</p></MAIN><p>2</p>";
         assert_eq!(text(one), text(other));
+    }
+
+    #[test]
+    fn white_space_of_any_kind_and_length_is_one_space() {
+        for gap in [" ", "  ", "\t", "\n    ", " \r\n\x0c ", "\n"] {
+            let page = format!("<p>{gap}red{gap}fox{gap}</p>");
+            assert_eq!(text(&page), "red fox", "{gap:?}");
+        }
+        assert_eq!(text("<p>red\u{1b}fox \u{e9}"), "red\u{1b}fox \u{e9}");
     }
 
     #[test]

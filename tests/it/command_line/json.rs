@@ -21,7 +21,14 @@ fn every_object_has_the_members_that_programs_rely_on() {
     let report = json(&den, &[]);
     assert_eq!(
         members(&report),
-        ["site", "collections", "problems", "requests", "bytes"]
+        [
+            "site",
+            "collections",
+            "rules",
+            "problems",
+            "requests",
+            "bytes"
+        ]
     );
     assert_eq!(
         members(&report["site"]),
@@ -49,6 +56,7 @@ fn every_object_has_the_members_that_programs_rely_on() {
         members(&collection["changes"][0]),
         ["url", "kind", "datetime", "title", "basis"]
     );
+    assert_eq!(members(&report["rules"][0]), ["rule", "broken"]);
     assert_eq!(
         members(&report["problems"][0]),
         [
@@ -123,6 +131,21 @@ fn a_problem_tells_where_it_is_and_what_to_do() {
             .unwrap()
             .contains("from=\"2026-01-01\"")
     );
+}
+
+#[test]
+fn rules_that_are_kept_and_rules_that_are_broken_are_told() {
+    let den = den();
+    den.change_list("/changelist.xml", "", &["created /a 2026-03-01"]);
+    let report = json(&den, &[]);
+    let rules = report["rules"].as_array().unwrap();
+    let broken: Vec<_> = (rules.iter())
+        .filter(|rule| !rule["broken"].is_null())
+        .collect();
+    assert_eq!((rules.len(), broken.len()), (13, 1));
+    assert_eq!(broken[0]["broken"], "warning");
+    let rule = "Change Lists say which time they cover, and leave no gap.";
+    assert_eq!(broken[0]["rule"], rule);
 }
 
 #[test]

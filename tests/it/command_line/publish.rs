@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use super::{Place, assert_refused, printed, sitebell, stderr, stdout};
 use crate::fake_site::{FakeSite, Reply};
@@ -296,4 +296,33 @@ fn a_run_that_is_killed_leaves_a_site_without_fault() {
         );
         assert!(!den.path(".sitebell-new").exists());
     }
+}
+
+#[test]
+fn fifty_thousand_tiny_files_are_published_within_bounded_memory() {
+    let place = Place::new();
+    for folder in 0..50 {
+        let folder = place.path("site").join(folder.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("0.html"), "<p>fox").unwrap();
+        for page in 1..1_000 {
+            fs::hard_link(folder.join("0.html"), folder.join(format!("{page}.html"))).unwrap();
+        }
+    }
+    // What the system gives to the program: more than it asks for it does not get, and the program ends there.
+    let limited = "ulimit -d 131072 && exec \"$0\" publish site --url https://fox.example/";
+    let publish = || {
+        let program = sitebell().get_program().to_owned();
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(limited).arg(program);
+        let output = shell.current_dir(place.path("")).output().unwrap();
+        printed(&output)
+    };
+    let first = publish();
+    assert!(first.contains("50000 changes on 50000 pages"), "{first}");
+    let second = publish();
+    assert!(
+        second.contains("Nothing changed on 50000 pages"),
+        "{second}"
+    );
 }
