@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atom_syndication::extension::Extension;
 use atom_syndication::{
     Category, Content, Entry as AtomEntry, Feed, FixedDateTime, Generator, Link, Person, Source,
-    Text,
+    Text, WriteConfig,
 };
 use chrono::{DateTime, Utc};
 
@@ -13,6 +13,8 @@ use super::{Document, Item, Subject, authors, content, href, legal, links_of, su
 
 const ATOM: &str = "application/atom+xml";
 const JSON: &str = "application/feed+json";
+/// Room for a document, so that it seldom has to move while it is written.
+const USUAL_BYTES: usize = 64 << 10;
 const HISTORY: &str = "http://purl.org/syndication/history/1.0";
 
 /// The document.
@@ -46,17 +48,21 @@ pub fn to_atom(document: &Document<'_>) -> String {
         let archive = BTreeMap::from([("archive".to_owned(), vec![archive])]);
         feed.extensions.insert("fh".into(), archive);
     }
-    let written = feed.to_string();
-    let body = written.split_once("?>").map_or(&*written, |(_, body)| body);
-    let stylesheet = document.links.stylesheet.as_ref().map(|url| {
+    let mut text = String::with_capacity(USUAL_BYTES);
+    text += "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
+    if let Some(url) = &document.links.stylesheet {
         let url = escaped(url);
-        format!("<?xml-stylesheet type=\"text/css\" href=\"{url}\"?>\n")
-    });
-    format!(
-        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n{}{}\n",
-        stylesheet.unwrap_or_default(),
-        body.trim_start()
-    )
+        text += &format!("<?xml-stylesheet type=\"text/css\" href=\"{url}\"?>\n");
+    }
+    let config = WriteConfig {
+        write_document_declaration: false,
+        indent_size: None,
+    };
+    let written = feed.write_with_config(text.into_bytes(), config);
+    let written = written.expect("a vector takes all that is written to it");
+    let mut text = String::from_utf8(written).expect("only text was written");
+    text.push('\n');
+    text
 }
 
 fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {

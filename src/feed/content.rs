@@ -1,6 +1,7 @@
 //! What happened, for people: the title of an item, and its pages as a piece of HTML.
 
 use askama::Template;
+use chrono::{Datelike, Timelike};
 use url::Url;
 
 use crate::change::{Change, ChangeKind, ChangedPage, NetChange};
@@ -9,6 +10,21 @@ use crate::text::readable_address;
 
 /// What a page takes besides its address and its name, escaped twice.
 const LINE_BYTES: usize = 330;
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 /// What is said of a change that its author did not tell.
 const INFERRED: &str = "inferred, not stated";
@@ -203,13 +219,17 @@ pub(super) fn kind(net: NetChange) -> ChangeKind {
 /// A time as precise as its source, for people.
 pub fn time_in_words(moment: &Moment) -> String {
     let start = moment.start();
-    let format = match moment.precision() {
-        Precision::Year => "%Y",
-        Precision::Month => "%B %Y",
-        Precision::Day => "%-d %B %Y",
-        Precision::Minute | Precision::Second | Precision::Fraction(_) => "%-d %B %Y, %H:%M UTC",
-    };
-    start.format(format).to_string()
+    let (year, day) = (start.year(), start.day());
+    let month = MONTHS[start.month0() as usize];
+    match moment.precision() {
+        Precision::Year => year.to_string(),
+        Precision::Month => format!("{month} {year}"),
+        Precision::Day => format!("{day} {month} {year}"),
+        Precision::Minute | Precision::Second | Precision::Fraction(_) => {
+            let (hour, minute) = (start.hour(), start.minute());
+            format!("{day} {month} {year}, {hour:02}:{minute:02} UTC")
+        }
+    }
 }
 
 /// A number of bytes, for people.

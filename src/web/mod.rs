@@ -63,8 +63,9 @@ use self::live::Readings;
 use self::paths::Paths;
 use self::report::Reports;
 
-/// Threads that answer. What they do is short: the store works on threads of its own.
-const WORKERS: usize = 2;
+/// Threads that answer, if there are as many cores; two on one core would only be in each other's way. What they do is
+/// short: the store works on threads of its own.
+const MAX_WORKERS: usize = 4;
 /// People and programs at the same time, for each thread.
 const MAX_CONNECTIONS: usize = 1_000;
 /// The longest time for the head of a request.
@@ -138,8 +139,10 @@ pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server
             front(&service, &safety, request, app)
         })
     };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores.min(MAX_WORKERS);
     let server = HttpServer::new(app)
-        .workers(WORKERS)
+        .workers(workers)
         .max_connections(MAX_CONNECTIONS)
         .client_request_timeout(HEAD_TIMEOUT)
         .tcp_nodelay(true)

@@ -16,12 +16,13 @@ const GZIP_LEVEL: u32 = 4;
 const GZIP_WINDOW: u8 = 15;
 const BROTLI_LEVEL: i32 = 3;
 const BROTLI_WINDOW: i32 = 18;
-/// What brotli writes at a time.
-const OUTPUT_BYTES: usize = 4096;
+const BUFFER_BYTES: usize = 16 << 10;
 
 /// Compresses one document after the other.
 pub struct Compressor {
     gzip: Compress,
+    /// What brotli reads from and writes to, a part at a time.
+    input: Vec<u8>,
     output: Vec<u8>,
     spare: Spare,
 }
@@ -31,7 +32,8 @@ impl Compressor {
     pub fn new() -> Compressor {
         Compressor {
             gzip: Compress::new_gzip(Compression::new(GZIP_LEVEL), GZIP_WINDOW),
-            output: vec![0; OUTPUT_BYTES],
+            input: vec![0; BUFFER_BYTES],
+            output: vec![0; BUFFER_BYTES],
             spare: Spare::default(),
         }
     }
@@ -61,11 +63,10 @@ impl Compressor {
         };
         let lent = Lent(Rc::new(RefCell::new(std::mem::take(&mut self.spare))));
         let mut coded = Vec::new();
-        let mut input = vec![0; text.len().max(1)];
         let done = brotli::BrotliCompressCustomAlloc(
             &mut &*text,
             &mut coded,
-            &mut input,
+            &mut self.input,
             &mut self.output,
             &params,
             lent.clone(),
