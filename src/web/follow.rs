@@ -74,14 +74,7 @@ async fn follow(own: SignedIn, form: Form) -> Answer {
         }
     };
     let account = own.account.id;
-    let before = service.store.subscriptions(account).await?;
-    if !before.iter().any(|known| known.site == site.id) {
-        service.may_follow(&own.account, 1).await?;
-    }
-    let now = (service.clock)();
-    let id = (service.store)
-        .subscribe(account, site.id, collection, now)
-        .await?;
+    let (id, _) = service.follow(&own.account, site.id, collection).await?;
     if let Some(folder) = folder(form.text("folder")) {
         service.store.set_folder(account, id, &folder).await?;
     }

@@ -26,9 +26,9 @@ use quick_cache::sync::Cache;
 use super::Service;
 use super::error::WebError;
 use super::frame::wait_in_words;
-use crate::account::{Account, Allowance};
+use crate::account::{Account, Allowance, SubscriptionId};
 use crate::schedule::Clock;
-use crate::site::SiteId;
+use crate::site::{CollectionId, SiteId};
 
 /// Addresses or names that are remembered before those are forgotten that have nothing to wait for.
 const MOST_KEYS: usize = 10_000;
@@ -109,6 +109,8 @@ pub struct Limits {
     known: Cache<u64, ()>,
     /// One for each number that an account may do of something in a day.
     daily: Mutex<HashMap<(Daily, u32), Arc<Keyed>>>,
+    /// Whoever holds this may follow something. One after the other, so that nobody slips past a quota.
+    following: tokio::sync::Mutex<()>,
 }
 
 impl Limits {
@@ -124,6 +126,7 @@ impl Limits {
             sites: Keyed::new(SITE_RATE, &clock),
             known: Cache::new(MOST_KNOWN),
             daily: Mutex::default(),
+            following: tokio::sync::Mutex::default(),
             clock,
         }
     }
@@ -246,6 +249,25 @@ impl Limits {
 }
 
 impl Service {
+    /// Lets an account follow a site, or a collection of it, as far as it may; and whether it did not before.
+    pub async fn follow(
+        &self,
+        account: &Account,
+        site: SiteId,
+        collection: Option<CollectionId>,
+    ) -> Result<(SubscriptionId, bool), WebError> {
+        let _turn = self.people.limits.following.lock().await;
+        let before = self.store.subscriptions(account.id).await?;
+        if !before.iter().any(|known| known.site == site) {
+            self.may_follow(account, 1).await?;
+        }
+        let subscribe = self
+            .store
+            .subscribe(account.id, site, collection, (self.clock)());
+        let id = subscribe.await?;
+        Ok((id, !before.iter().any(|known| known.id == id)))
+    }
+
     /// Whether an account may follow so many sites more.
     pub async fn may_follow(&self, account: &Account, more: usize) -> Result<(), WebError> {
         let most = self.people.limits.allowance(account).sites;

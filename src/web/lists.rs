@@ -255,10 +255,6 @@ async fn follow(service: &Data, owner: &Account, outline: Outline) -> Result<Sit
         tracing::error!(error = &error as &dyn std::error::Error, "an import failed");
         ours.clone()
     };
-    let may_follow = || async {
-        let allowed = service.may_follow(owner, 1).await;
-        allowed.map_err(|refusal| refusal.to_string())
-    };
     let now = (service.clock)();
     let own = outline
         .feed
@@ -280,21 +276,20 @@ async fn follow(service: &Data, owner: &Account, outline: Outline) -> Result<Sit
             match service.store.find_site(&typed).await.map_err(&told)? {
                 Some(site) => (site, None),
                 None => {
-                    may_follow().await?;
+                    // Nothing is added for somebody who may not follow it.
+                    let allowed = service.may_follow(owner, 1).await;
+                    allowed.map_err(|refusal| refusal.to_string())?;
                     let added = service.store.add_site(typed, now).await;
                     (added.map_err(&told)?.0, None)
                 }
             }
         }
     };
-    let before = service.store.subscriptions(account).await.map_err(&told)?;
-    if !before.iter().any(|known| known.site == site) {
-        may_follow().await?;
-    }
-    let id = (service.store)
-        .subscribe(account, site, collection, now)
-        .await
-        .map_err(&told)?;
+    let (id, _) = match service.follow(owner, site, collection).await {
+        Ok(followed) => followed,
+        Err(WebError::Internal(error)) => return Err(told(error)),
+        Err(refusal) => return Err(refusal.to_string()),
+    };
     if !outline.folder.is_empty() {
         let set = service.store.set_folder(account, id, &outline.folder);
         set.await.map_err(&told)?;

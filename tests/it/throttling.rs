@@ -183,3 +183,34 @@ async fn an_account_follows_and_looks_up_as_much_as_its_quota_says() {
     world.store().set_quotas(bob.id, more).await.unwrap();
     follow(sites[2]).json(201);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_slips_past_a_quota_by_asking_all_at_once() {
+    let mut world = World::new().await;
+    world.allowance.sites = 2;
+    world.restart().await;
+    let mut sites = Vec::new();
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        let url: url::Url = format!("https://{name}.example/").parse().unwrap();
+        sites.push(world.store().add_site(&url, world.now()).await.unwrap().0);
+    }
+    let follow = |site: i64| {
+        let body = json!({"site": site});
+        let asked = Ask::post("/api/v1/subscriptions", &body).token(&world.bob);
+        world.ask(asked).status
+    };
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let asked: Vec<_> = sites
+            .iter()
+            .map(|site| scope.spawn(|| follow(site.0)))
+            .collect();
+        asked
+            .into_iter()
+            .map(|asked| asked.join().unwrap())
+            .collect()
+    });
+    let followed = statuses.iter().filter(|status| **status == 201).count();
+    assert_eq!(followed, 2, "{statuses:?}");
+    let bob = world.store().account_by_name("bob").await.unwrap().unwrap();
+    assert_eq!(world.store().sites_followed(bob.id).await.unwrap(), 2);
+}

@@ -39,7 +39,6 @@ pub async fn list(service: Data, reader: Reader) -> Answer {
     (status = "4XX", description = "Refused", body = ProblemDetails, content_type = "application/problem+json"),
 ))]
 pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> Answer {
-    let account = writer.0.account.id;
     let site = find(&service, SiteId(body.0.site)).await?;
     let collection = match &body.0.collection {
         None => None,
@@ -49,18 +48,12 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
             Some(found.ok_or(WebError::NotFound("collection"))?)
         }
     };
-    let before = service.store.subscriptions(account).await?;
-    if !before.iter().any(|known| known.site == site.id) {
-        service.may_follow(&writer.0.account, 1).await?;
-    }
-    let now = (service.clock)();
-    let id = (service.store)
-        .subscribe(account, site.id, collection, now)
-        .await?;
-    service.feeds.changed(Source::Account(account));
-    let mut response = match before.iter().any(|subscription| subscription.id == id) {
-        true => HttpResponse::Ok(),
-        false => HttpResponse::Created(),
+    let account = &writer.0.account;
+    let (id, is_new) = service.follow(account, site.id, collection).await?;
+    service.feeds.changed(Source::Account(account.id));
+    let mut response = match is_new {
+        true => HttpResponse::Created(),
+        false => HttpResponse::Ok(),
     };
     let subscription = Subscription {
         id,
