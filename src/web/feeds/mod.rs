@@ -7,7 +7,7 @@
 //! database on the way.
 //!
 //! Memory is bounded; what is asked for least goes first, and is rendered again if somebody asks. So it is with every
-//! feed after a restart. Keeping them on the disk would save nothing: rendering takes less than a millisecond, and a copy
+//! feed after a restart. Keeping them on the disk would save nothing: rendering takes about a millisecond, and a copy
 //! could be older than what it is a copy of.
 
 mod answer;
