@@ -251,6 +251,8 @@ pub struct Subscription {
     pub collection: Option<CollectionId>,
     /// Where the account keeps it; empty for nowhere in particular.
     pub folder: String,
+    /// Since when.
+    pub created_at: DateTime<Utc>,
 }
 
 #[cfg(test)]

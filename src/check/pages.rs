@@ -357,22 +357,25 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// Reads the documents that have not changed as well, if a page that another one has dropped may be in them. Only
     /// then is it absent.
     pub(super) async fn dispel_doubts(&mut self) {
-        let is_concluded_from = self.is_complete || !self.sighted.fresh.is_empty();
-        if !is_concluded_from || !self.sighted.has_doubts() {
-            return;
-        }
-        for url in std::mem::take(&mut self.unchanged) {
-            match self.loader.pages(&url, &self.known, false).await {
-                Ok(list) => {
-                    let part = part_of(list.asked.as_str());
-                    self.sighted.take(list.sheet, part, list.list.is_window);
-                }
-                Err(error) => {
-                    self.is_complete = false;
-                    self.loader.problems.add(error.problem(&url, &url));
+        while self.has_doubts() {
+            let mut queue = VecDeque::new();
+            for url in std::mem::take(&mut self.unchanged) {
+                match self.loader.pages(&url, &self.known, false).await {
+                    // It may have changed after all, and list its parts now.
+                    Ok(list) => self.take(list, 0, &mut queue),
+                    Err(error) => {
+                        self.is_complete = false;
+                        self.loader.problems.add(error.problem(&url, &url));
+                    }
                 }
             }
+            self.read_all(queue).await;
         }
+    }
+
+    fn has_doubts(&self) -> bool {
+        let is_concluded_from = self.is_complete || !self.sighted.fresh.is_empty();
+        is_concluded_from && !self.unchanged.is_empty() && self.sighted.has_doubts()
     }
 
     /// A document may be there to give the pages their titles, and to say what the site is.

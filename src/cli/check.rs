@@ -252,6 +252,7 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         has_sources: true,
         // Nothing happened at any particular time; today will do, and stays the same for a day.
         none_at: now.date_naive().and_time(NaiveTime::MIN).and_utc(),
+        reworded_at: None,
         links: Links::default(),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use atom_syndication::extension::Extension;
+use atom_syndication::extension::{Extension, ExtensionMap};
 use atom_syndication::{
     Category, Content, Entry as AtomEntry, Feed, FixedDateTime, Generator, Link, Person, Source,
     Text, WriteConfig,
@@ -72,6 +72,7 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
     let related = links_of(listed).filter(|page| page.url != item.alternate());
     links.extend(related.map(|page| link("related", &page.url, None)));
     let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
+    // Every field is named, because the default of a time is read from a text each time.
     AtomEntry {
         id: legal(&item.id),
         title: text(&item.title()),
@@ -88,14 +89,26 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
                 item.subject.page.as_str(),
                 Some("text/html"),
             )],
-            ..Source::default()
+            categories: Vec::new(),
+            contributors: Vec::new(),
+            generator: None,
+            icon: None,
+            logo: None,
+            rights: None,
+            subtitle: None,
         }),
         content: Some(Content {
             value: Some(legal(&html)),
             content_type: Some("html".into()),
             ..Content::default()
         }),
-        ..AtomEntry::default()
+        authors: Vec::new(),
+        contributors: Vec::new(),
+        published: None,
+        rights: None,
+        summary: None,
+        extensions: ExtensionMap::default(),
+        namespaces: BTreeMap::new(),
     }
 }
 

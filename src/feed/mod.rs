@@ -89,6 +89,8 @@ pub struct Document<'a> {
     pub has_sources: bool,
     /// Stands in for the time of the newest item where there is none.
     pub none_at: DateTime<Utc>,
+    /// When it last became another one without a new item: words of older ones changed, or older ones joined.
+    pub reworded_at: Option<DateTime<Utc>>,
     /// Addresses.
     pub links: Links,
 }
@@ -237,6 +239,12 @@ impl Document<'_> {
     pub fn updated_at(&self) -> DateTime<Utc> {
         let times = self.items.iter().map(|item| item.updated_at);
         times.max().unwrap_or(self.none_at)
+    }
+
+    /// When it last became another one.
+    pub fn modified_at(&self) -> DateTime<Utc> {
+        let reworded_at = self.reworded_at.into_iter();
+        reworded_at.fold(self.updated_at(), DateTime::max)
     }
 
     /// The items, newest first, and how many bytes of pages each may list.

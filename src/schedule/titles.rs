@@ -107,7 +107,10 @@ impl Search {
         let titles = self.ask(pages).await;
         match titles.is_empty() {
             true => Ok(false),
-            false => work.store.give_titles(site, titles).await,
+            false => {
+                let now = (work.clock)();
+                work.store.give_titles(site, titles, now).await
+            }
         }
     }
 

@@ -10,7 +10,8 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 use url::Url;
 
 use super::shape::{Columns, Shape};
-use super::{Store, StoreError, json, value};
+use super::value::{self, micros};
+use super::{Store, StoreError, json};
 use crate::change::Change;
 use crate::memory::PageKey;
 use crate::site::{CollectionId, SiteId};
@@ -133,6 +134,7 @@ impl Store {
         &self,
         site: SiteId,
         titles: Vec<PageTitle>,
+        now: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
         self.write(move |db| {
             let mut update = db.prepare_cached(
@@ -151,6 +153,10 @@ impl Store {
                         ":title": page.title,
                     })?;
                 }
+            }
+            if given > 0 {
+                db.prepare_cached("UPDATE sites SET reworded_at = ?2 WHERE id = ?1")?
+                    .execute((site.0, micros(now)))?;
             }
             Ok(given > 0)
         })

@@ -96,16 +96,17 @@ pub(super) fn clear(db: &Connection, collection: CollectionId) -> Result<(), Sto
     Ok(())
 }
 
-/// Writes what is new.
+/// Writes what is new; whether something that was said about pages is forgotten by it.
 pub(super) fn write(
     db: &Connection,
     collection: CollectionId,
     head: &str,
     writes: &PageWrites,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
+    let mut is_silenced = false;
     for key in &writes.forget {
         if let Some(url) = url_of(db, collection, *key, head)? {
-            forget(db, collection, head, &url)?;
+            is_silenced |= forget(db, collection, head, &url)?;
         }
     }
     let mut delete = db.prepare_cached("DELETE FROM pages WHERE collection = ?1 AND key = ?2")?;
@@ -158,26 +159,29 @@ pub(super) fn write(
             kept,
         ])?;
     }
-    Ok(())
+    Ok(is_silenced)
 }
 
 fn stamp(stamp: Stamp) -> Option<i64> {
     (stamp != Stamp::NONE).then_some(stamp.0)
 }
 
-/// Forgets what was said about a page; that it changed, and when, stays in the feed as it was.
+/// Forgets what was said about a page, and tells whether anything was; that it changed, and when, stays in the feed as
+/// it was.
 fn forget(
     db: &Connection,
     collection: CollectionId,
     head: &str,
     url: &str,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let tail = url.strip_prefix(head).filter(|_| !head.is_empty());
     // Bit 2 of the shape says whether the head applies.
-    db.prepare_cached(
-        "UPDATE changes SET title = NULL, details = NULL
-         WHERE collection = ?1 AND url = ?2 AND (shape & 4 != 0) = ?3",
-    )?
-    .execute((collection.0, tail.unwrap_or(url), tail.is_some()))?;
-    Ok(())
+    let silenced = db
+        .prepare_cached(
+            "UPDATE changes SET title = NULL, details = NULL
+             WHERE collection = ?1 AND url = ?2 AND (shape & 4 != 0) = ?3
+               AND (title IS NOT NULL OR details IS NOT NULL)",
+        )?
+        .execute((collection.0, tail.unwrap_or(url), tail.is_some()))?;
+    Ok(silenced > 0)
 }

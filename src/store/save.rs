@@ -11,7 +11,7 @@ use url::Url;
 use super::name::{Minter, collection_slug};
 use super::value::{self, integer, micros};
 use super::{Cursor, Store, StoreError, change, check, entry, json, pages, shape};
-use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory};
+use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory, SiteRecord};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
 
 /// Nobody waits for a check to be saved, and whoever is saved together with others costs the disk less.
@@ -28,6 +28,8 @@ pub struct Saved {
     pub after: Cursor,
     /// Whether something changed that a feed or a page shows.
     pub is_visible: bool,
+    /// Whether what was shown before is said in other words now.
+    pub is_reworded: bool,
     /// Whether this check had ended before; then nothing was written.
     pub already_saved: bool,
 }
@@ -92,7 +94,11 @@ fn save(
     }
     cover(db, site, record)?;
     save_documents(db, site, &record.documents)?;
-    save_site(db, site, record, &mut saved)?;
+    if let Some(found) = &record.site {
+        saved.is_reworded |= describe_site(db, site, found)?;
+    }
+    saved.is_visible |= saved.is_reworded;
+    save_site(db, site, record, saved.is_reworded)?;
     Ok(saved)
 }
 
@@ -191,10 +197,10 @@ fn save_collection(
            described_by = :described_by, about = :about, lists = :lists, list = :list
          WHERE id = :id";
     match &record.pages {
-        Some(record) => pages::write(db, id, &head, &record.writes)?,
+        Some(record) => saved.is_reworded |= pages::write(db, id, &head, &record.writes)?,
         None => pages::clear(db, id)?,
     }
-    saved.is_visible |= looks_new(db, id, record)?;
+    saved.is_reworded |= looks_new(db, id, record)?;
     db.prepare_cached(update)?.execute(named_params! {
         ":id": id.0,
         ":identity": record.identity.as_str(),
@@ -322,14 +328,14 @@ fn save_site(
     db: &Connection,
     site: SiteId,
     record: &CheckRecord,
-    saved: &mut Saved,
+    is_reworded: bool,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
     let update =
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until
+           quiet_until = :quiet_until, reworded_at = iif(:is_reworded, :last_check_at, reworded_at)
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -339,25 +345,28 @@ fn save_site(
         ":last_check_at": micros(record.finished_at),
         ":next_check_at": micros(record.next_check_at),
         ":quiet_until": record.quiet_until.map(micros),
+        ":is_reworded": is_reworded,
     })?;
-    if let Some(found) = &record.site {
-        let changed = db
-            .prepare_cached(
-                "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1
-                   AND (root IS NOT ?2 OR format IS NOT ?3 OR title IS NOT ?4 OR about IS NOT ?5)",
-            )?
-            .execute((
-                site.0,
-                found.root.as_str(),
-                found.format.as_str(),
-                &found.title,
-                json::from_about(&found.about),
-            ))?;
-        saved.is_visible |= changed > 0;
-        if let Some(looked_at) = found.looked_at {
-            db.prepare_cached("UPDATE sites SET looked_at = ?2 WHERE id = ?1")?
-                .execute((site.0, micros(looked_at)))?;
-        }
-    }
     Ok(())
+}
+
+/// Notes what a site says about itself; whether that is something else than before.
+fn describe_site(db: &Connection, site: SiteId, found: &SiteRecord) -> Result<bool, StoreError> {
+    let changed = db
+        .prepare_cached(
+            "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1
+               AND (root IS NOT ?2 OR format IS NOT ?3 OR title IS NOT ?4 OR about IS NOT ?5)",
+        )?
+        .execute((
+            site.0,
+            found.root.as_str(),
+            found.format.as_str(),
+            &found.title,
+            json::from_about(&found.about),
+        ))?;
+    if let Some(looked_at) = found.looked_at {
+        db.prepare_cached("UPDATE sites SET looked_at = ?2 WHERE id = ?1")?
+            .execute((site.0, micros(looked_at)))?;
+    }
+    Ok(changed > 0)
 }

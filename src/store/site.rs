@@ -48,6 +48,8 @@ pub struct SiteRow {
     pub next_check_at: Option<DateTime<Utc>>,
     /// When it was added.
     pub added_at: DateTime<Utc>,
+    /// When words that were shown of it already became others.
+    pub reworded_at: Option<DateTime<Utc>>,
     /// Entries that it ever had.
     pub entry_count: i64,
     /// Its collections, in the order in which they were found.
@@ -348,6 +350,7 @@ fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> 
         next_check_at: value::optional_instant(row, "next_check_at")?
             .filter(|_| status != SiteStatus::Paused),
         added_at: value::instant(row, "added_at")?,
+        reworded_at: value::optional_instant(row, "reworded_at")?,
         entry_count: row.get("next_entry")?,
         collections: super::collection::collections(db, id)?,
     })

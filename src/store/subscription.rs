@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::value::micros;
+use super::value::{self, micros};
 use super::{Store, StoreError};
 use crate::account::{AccountId, Subscription, SubscriptionId};
 use crate::site::{CollectionId, SiteId};
@@ -13,17 +13,21 @@ impl Store {
     pub async fn subscriptions(&self, account: AccountId) -> Result<Vec<Subscription>, StoreError> {
         self.read(move |db| {
             let mut statement = db.prepare_cached(
-                "SELECT id, site, collection, folder FROM subscriptions WHERE account = ?1 ORDER BY id",
+                "SELECT id, site, collection, folder, created_at FROM subscriptions
+                 WHERE account = ?1 ORDER BY id",
             )?;
-            let subscriptions = statement.query_map([account.0], |row| {
-                Ok(Subscription {
+            let mut rows = statement.query([account.0])?;
+            let mut subscriptions = Vec::new();
+            while let Some(row) = rows.next()? {
+                subscriptions.push(Subscription {
                     id: SubscriptionId(row.get("id")?),
                     site: SiteId(row.get("site")?),
                     collection: row.get::<_, Option<i64>>("collection")?.map(CollectionId),
                     folder: row.get("folder")?,
-                })
-            })?;
-            Ok(subscriptions.collect::<Result<_, _>>()?)
+                    created_at: value::instant(row, "created_at")?,
+                });
+            }
+            Ok(subscriptions)
         })
         .await
     }

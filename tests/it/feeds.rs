@@ -542,6 +542,38 @@ async fn an_account_has_a_private_feed_over_everything_it_follows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_knows_only_times_gets_what_was_told_before_somebody_followed_it() {
+    let owl = Den::new();
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let owl = followed
+        .world
+        .follow(&owl.site.url_as("owl.example", "/"))
+        .await;
+    followed
+        .change(&["created /a 2026-03-01", "updated /a 2026-03-09"])
+        .await;
+    let bob = |ask: Ask| followed.world.ask(ask.token(&followed.world.bob));
+    let made = bob(Ask::new("POST", "/api/v1/feed-key")).json(201);
+    let address = path(made["feed_url"].as_str().unwrap());
+    let follow = |site: SiteId| {
+        let follow = serde_json::json!({"site": site.0});
+        bob(Ask::post("/api/v1/subscriptions", &follow)).json(201);
+    };
+    follow(followed.site);
+    let date = followed.answer(&address);
+    let date = date.header("last-modified").unwrap();
+    let since = || {
+        let ask = Ask::get(&address).header("If-Modified-Since", date);
+        followed.world.ask(ask)
+    };
+    followed.world.pass(TimeDelta::minutes(1));
+    assert_eq!(since().status, 304);
+    // All that the other site told is older than that.
+    follow(owl);
+    assert_eq!(read(&since()).entries.len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_private_feed_is_paged_without_losing_or_repeating_an_entry() {
     let all: Vec<String> = (0..70)
         .map(|n| format!("updated /page-{n} 2026-03-01"))

@@ -45,6 +45,27 @@ fn list(den: &Den, pages: &[&str]) {
     den.site.serve("/sitemap.xml", Reply::xml(text));
 }
 
+/// The site has an ARC sitemap of two pages, called after their paths if there is something to say before these; the
+/// first one may be hidden.
+fn arc(den: &Den, is_shown: bool, title: Option<&str>) {
+    let page = |path: &str, is_shown: bool| {
+        let mut page = serde_json::json!({
+            "url": den.url(path).as_str(), "ai_indexable": is_shown, "lastmod": "2026-03-01",
+        });
+        if let Some(title) = title {
+            page["ai_snapshot"] =
+                serde_json::json!({"page": "p", "title": format!("{title} {path}")});
+        }
+        page
+    };
+    let document = serde_json::json!({
+        "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": "2026-03-01T00:00:00Z",
+        "pages": [page("/p/a", is_shown), page("/p/b", true)],
+    });
+    let reply = Reply::new(200, "application/json", document.to_string());
+    den.site.serve("/arc-sitemap.json", reply);
+}
+
 fn titled(title: &str) -> Reply {
     Reply::html(format!("<title>{title}</title>"))
 }
@@ -96,9 +117,14 @@ async fn a_title_that_comes_later_changes_neither_the_id_nor_the_time_of_an_entr
         text.contains("/p/a") && !text.contains("About the"),
         "{text}"
     );
+    let date = answer.header("last-modified").unwrap();
+    let since = || world.ask(Ask::get(&feed).header("If-Modified-Since", date));
+    assert_eq!(since().status, 304);
+    world.pass(TimeDelta::seconds(1));
     gate.open();
     world.scheduler().idle().await;
-    let answer = world.ask(Ask::get(&feed));
+    let answer = since();
+    assert_eq!(answer.status, 200, "for readers that know no tags");
     let text = answer.text();
     assert!(
         text.contains("About the fox") && text.contains("About the den"),
@@ -108,6 +134,32 @@ async fn a_title_that_comes_later_changes_neither_the_id_nor_the_time_of_an_entr
     assert_eq!(
         titles(&world, site),
         ["/p/a About the fox", "/p/b About the den"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_author_hides_leaves_the_feeds_with_the_next_check() {
+    let den = Den::empty();
+    let serve = |is_shown| arc(&den, is_shown, Some("All about"));
+    serve(true);
+    let world = World::new().await;
+    world.follow(&den.url("/")).await;
+    let feed = den.page("/feed.atom");
+    let before = world.ask(Ask::get(&feed));
+    assert!(
+        before.text().contains("All about /p/a"),
+        "{}",
+        before.text()
+    );
+    serve(false);
+    world.pass(TimeDelta::days(2));
+    world.scheduler().idle().await;
+    let date = before.header("last-modified").unwrap();
+    let after = world.ask(Ask::get(&feed).header("If-Modified-Since", date));
+    let text = after.text();
+    assert!(
+        text.contains("All about /p/b") && !text.contains("All about /p/a"),
+        "{text}"
     );
 }
 
@@ -338,19 +390,7 @@ async fn a_page_that_does_not_answer_holds_up_no_stop_and_what_came_before_it_is
 #[tokio::test]
 async fn a_page_that_was_hidden_before_its_title_came_gets_none() {
     let den = Den::empty();
-    let serve = |is_shown: bool| {
-        let page = |path: &str, is_shown: bool| {
-            serde_json::json!({
-                "url": den.url(path).as_str(), "ai_indexable": is_shown, "lastmod": "2026-03-01",
-            })
-        };
-        let document = serde_json::json!({
-            "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": "2026-03-01T00:00:00Z",
-            "pages": [page("/p/a", is_shown), page("/p/b", true)],
-        });
-        let reply = Reply::new(200, "application/json", document.to_string());
-        den.site.serve("/arc-sitemap.json", reply);
-    };
+    let serve = |is_shown| arc(&den, is_shown, None);
     serve(true);
     let follower = Follower::of(&den).await;
     assert_eq!(follower.check().await.len(), 2);
@@ -366,19 +406,22 @@ async fn a_page_that_was_hidden_before_its_title_came_gets_none() {
         };
         changes.iter().map(title).collect()
     };
-    let given = store.give_titles(site, titles(&changes)).await.unwrap();
-    assert!(given);
+    let now = chrono::Utc::now();
+    let given = store.give_titles(site, titles(&changes), now);
+    assert!(given.await.unwrap());
     let (changes, _) = store.changes(site, None, 10).await.unwrap();
     for row in &changes {
         let is_hidden = row.change.url.ends_with("/p/a");
         assert_eq!(row.change.title.is_none(), is_hidden, "{}", row.change.url);
     }
     // What has a title keeps it, and another site's changes are none of this one's.
-    assert!(!store.give_titles(site, titles(&changes)).await.unwrap());
+    let given = store.give_titles(site, titles(&changes), now);
+    assert!(!given.await.unwrap());
     let stranger = SiteId(site.0 + 1);
     let nobody = PageTitle {
         changes: vec![Cursor::default()],
         ..titles(&changes).remove(0)
     };
-    assert!(!store.give_titles(stranger, vec![nobody]).await.unwrap());
+    let given = store.give_titles(stranger, vec![nobody], now);
+    assert!(!given.await.unwrap());
 }

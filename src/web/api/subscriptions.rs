@@ -55,12 +55,7 @@ pub async fn add(service: Data, writer: Writer, body: Json<NewSubscription>) -> 
         true => HttpResponse::Created(),
         false => HttpResponse::Ok(),
     };
-    let subscription = Subscription {
-        id,
-        site: site.id,
-        collection,
-        folder: String::new(),
-    };
+    let subscription = own(&service, &writer.0, id).await?;
     Ok(response
         .insert_header((header::LOCATION, service.paths.api_subscription(id.0)))
         .json(SubscriptionShape::new(subscription, Some(&site))))

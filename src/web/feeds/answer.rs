@@ -111,7 +111,7 @@ impl Rendered {
         let tag: String = (hash.iter().take(16))
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        let modified = HttpDate::from(SystemTime::from(document.updated_at().trunc_subsecs(0)));
+        let modified = HttpDate::from(SystemTime::from(document.modified_at().trunc_subsecs(0)));
         Ok(Rendered {
             form,
             modified,

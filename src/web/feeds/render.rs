@@ -173,6 +173,7 @@ fn compose(
         items: items.into_iter().map(|(_, item)| item).collect(),
         has_sources: collection.is_none(),
         none_at: site.added_at,
+        reworded_at: site.reworded_at,
         links,
     };
     Rendered::new(key.form, &document, compressor)

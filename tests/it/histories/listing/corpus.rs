@@ -83,3 +83,23 @@ fn a_list_that_was_left_out_until_its_pages_were_gone_is_read_again() {
     ];
     replay([0, 1, 1], steps);
 }
+
+#[test]
+fn a_list_that_became_an_index_while_its_server_said_unchanged_is_read_with_its_parts() {
+    let steps = vec![
+        CheckDuring {
+            after: 1,
+            request: 0,
+            doing: Lie,
+        },
+        CheckDuring {
+            after: 1,
+            request: 0,
+            doing: Delete { page: 0 },
+        },
+        Site(Join { is_joined: true }),
+        Check { after: 10079 },
+        Site(Join { is_joined: false }),
+    ];
+    replay([1, 0, 1], steps);
+}
