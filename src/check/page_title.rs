@@ -8,7 +8,7 @@ use std::io::Read;
 use url::Url;
 
 use crate::fetch::{FetchError, Fetcher, Limit, Meter, Request};
-use crate::read::html::HtmlHead;
+use crate::read::html::{HtmlHead, tag_says_noindex};
 use crate::read::link::media_type;
 use crate::site::same_site;
 
@@ -30,8 +30,9 @@ pub async fn page_title(
         media_type.as_deref(),
         Some("text/html" | "application/xhtml+xml")
     );
+    let is_hidden = fetched.robots_tags.iter().any(|tag| tag_says_noindex(tag));
     let body = fetched.answer.into_body();
-    let Some(body) = body.filter(|_| is_html && same_site(&base, url)) else {
+    let Some(body) = body.filter(|_| is_html && !is_hidden && same_site(&base, url)) else {
         return Ok(None);
     };
     let reading = body.read_with(move |reader| {

@@ -26,7 +26,7 @@ const MAX_CLIENTS: usize = 16;
 
 /// An idle connection is kept until the next turn of its host, and a little longer; when a check is over, it would only
 /// take up room.
-const POOL_SLACK: Duration = Duration::from_millis(50);
+const POOL_SLACK: Duration = Duration::from_millis(25);
 /// But for less than the five seconds after which common servers close it, because a request on a connection that is
 /// just being closed fails.
 const POOL_IDLE: Duration = Duration::from_secs(4);

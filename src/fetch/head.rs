@@ -112,6 +112,12 @@ pub(super) fn links(headers: &HeaderMap) -> Vec<String> {
     headers.get_all(header::LINK).iter().map(text).collect()
 }
 
+/// `X-Robots-Tag`: what robots may do with a page.
+pub(super) fn robots_tags(headers: &HeaderMap) -> Vec<String> {
+    let tags = headers.get_all(HeaderName::from_static("x-robots-tag"));
+    tags.iter().map(text).collect()
+}
+
 /// `Content-Type`, as it stands.
 pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
     headers.get(header::CONTENT_TYPE).map(text)

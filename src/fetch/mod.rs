@@ -104,6 +104,8 @@ pub struct Fetched {
     pub date: Option<DateTime<Utc>>,
     /// The values of all `Link` fields.
     pub link_headers: Vec<String>,
+    /// The values of all `X-Robots-Tag` fields.
+    pub robots_tags: Vec<String>,
     /// The value of `Content-Type`.
     pub content_type: Option<String>,
     /// How long the server promises that this stays as it is, at most seven days.
@@ -347,6 +349,7 @@ impl Fetcher {
             validators: newer.clone(),
             date: head::date(headers),
             link_headers: head::links(headers),
+            robots_tags: head::robots_tags(headers),
             content_type: head::content_type(headers),
             fresh_for: head::fresh_for(headers, now),
             requests: trail.requests(),

@@ -17,7 +17,7 @@ pub mod upkeep;
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -280,11 +280,11 @@ impl Scheduler {
             self.inner.begin_waiting();
             let (wanted, busy) = {
                 let places = self.inner.places();
-                (places.wanted(), places.busy())
+                match places.wanted() {
+                    0 => return,
+                    wanted => (wanted, places.busy()),
+                }
             };
-            if wanted == 0 {
-                return;
-            }
             let now = (work.clock)();
             let limit = u32::try_from(wanted).unwrap_or(u32::MAX);
             let due = match work.store.due(now, limit, &busy).await {
@@ -405,7 +405,8 @@ impl Turn {
             &work.policy,
             &*work.clock,
         );
-        let reading = or_fault(reading).await;
+        // On the heap, and gone when the site has been read: those that wait to be saved are many and need little.
+        let reading = or_fault(Box::pin(reading)).await;
         self.leave_place();
         let record = match reading {
             Ok(Ok(record)) => record,
@@ -415,8 +416,9 @@ impl Turn {
                 once::fault(&memory, &work.policy, (work.clock)())
             }
         };
-        let is_alone = self.inner.places().is_alone();
-        match or_fault(once::save(&work.store, site, check.id, record, is_alone)).await {
+        let is_alone = self.inner.places().is_quiet();
+        let saving = once::save(&work.store, site, check.id, record, is_alone);
+        match or_fault(Box::pin(saving)).await {
             Ok(Ok(done)) => {
                 (work.listener)(site, done.saved.is_visible, done.next_check_at);
                 if work.page_titles && done.saved.new_changes > 0 {
@@ -452,10 +454,9 @@ impl Drop for Turn {
 struct Fault;
 
 /// So that a fault in the reading of one site ends that reading and nothing else.
-async fn or_fault<T>(work: impl Future<Output = T>) -> Result<T, Fault> {
-    let mut work = pin!(work);
+async fn or_fault<T>(mut work: impl Future<Output = T> + Unpin) -> Result<T, Fault> {
     std::future::poll_fn(|context| {
-        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+        match catch_unwind(AssertUnwindSafe(|| Pin::new(&mut work).poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(_) => Poll::Ready(Err(Fault)),
         }

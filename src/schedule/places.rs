@@ -219,9 +219,9 @@ impl Places {
         self.busy.keys().cloned().collect()
     }
 
-    /// Whether only one site is under way.
-    pub(super) fn is_alone(&self) -> bool {
-        self.under_way.len() <= 1
+    /// Whether no site is being read, so that none will soon be saved.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.hosts.is_empty()
     }
 
     pub(super) fn is_empty(&self) -> bool {

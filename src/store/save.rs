@@ -89,16 +89,17 @@ fn save(
             ..Saved::default()
         });
     }
-    if !record.collections.is_empty() {
-        save_collections(db, instance, site, record, &mut saved)?;
-    }
+    let next = match record.collections.is_empty() {
+        true => None,
+        false => Some(save_collections(db, instance, site, record, &mut saved)?),
+    };
     cover(db, site, record)?;
     save_documents(db, site, &record.documents)?;
     if let Some(found) = &record.site {
         saved.is_reworded |= describe_site(db, site, found)?;
     }
     saved.is_visible |= saved.is_reworded;
-    save_site(db, site, record, saved.is_reworded)?;
+    save_site(db, site, record, next, saved.is_reworded)?;
     Ok(saved)
 }
 
@@ -108,7 +109,7 @@ fn save_collections(
     site: SiteId,
     record: &CheckRecord,
     saved: &mut Saved,
-) -> Result<(), StoreError> {
+) -> Result<Next, StoreError> {
     let (url, mut next) = site_in_brief(db, site)?;
     saved.after = Cursor(next.n - 1);
     let minter = Minter {
@@ -119,9 +120,7 @@ fn save_collections(
     for collection in &record.collections {
         save_collection(db, site, &minter, collection, &mut next, saved)?;
     }
-    db.prepare_cached("UPDATE sites SET next_n = ?2, next_entry = ?3 WHERE id = ?1")?
-        .execute((site.0, next.n, next.entry))?;
-    Ok(())
+    Ok(next)
 }
 
 /// Notes of collections that nothing is new there.
@@ -161,19 +160,18 @@ fn save_collection(
     next: &mut Next,
     saved: &mut Saved,
 ) -> Result<(), StoreError> {
-    let (id, head) = match find(db, site, record)? {
+    let found = match find(db, site, record)? {
         Some(found) => found,
         None => add(db, site, minter, record)?,
     };
+    let (id, head) = (found.id, found.head);
     let before = next.n;
     let mut changes = change::Writer::new(db)?;
     for change in &record.silent {
         changes.add(id, &head, next.n, change)?;
         next.n += 1;
     }
-    let mut place: i64 = db
-        .prepare_cached("SELECT next_entry FROM collections WHERE id = ?1")?
-        .query_row([id.0], |row| row.get("next_entry"))?;
+    let mut place = found.next_entry;
     let mut entries = entry::Writer::new(db, minter)?;
     for entry in record
         .entries
@@ -198,9 +196,10 @@ fn save_collection(
          WHERE id = :id";
     match &record.pages {
         Some(record) => saved.is_reworded |= pages::write(db, id, &head, &record.writes)?,
-        None => pages::clear(db, id)?,
+        None if found.has_pages => pages::clear(db, id)?,
+        None => {}
     }
-    saved.is_reworded |= looks_new(db, id, record)?;
+    saved.is_reworded |= !found.looks_the_same;
     db.prepare_cached(update)?.execute(named_params! {
         ":id": id.0,
         ":identity": record.identity.as_str(),
@@ -219,48 +218,60 @@ fn save_collection(
     Ok(())
 }
 
-/// Whether a collection says something else about itself than before.
-fn looks_new(
-    db: &Connection,
+/// A collection as it was before.
+struct Found {
     id: CollectionId,
-    record: &CollectionRecord,
-) -> Result<bool, StoreError> {
-    let same = db
-        .prepare_cached(
-            "SELECT 1 FROM collections WHERE id = ?1 AND identity = ?2 AND title = ?3 AND is_own = ?4
-               AND capability_list IS ?5 AND described_by IS ?6 AND about IS ?7",
-        )?
-        .exists((
-            id.0,
-            record.identity.as_str(),
-            &record.title,
-            record.is_own,
-            record.capability_list.as_ref().map(Url::as_str),
-            record.described_by.as_ref().map(Url::as_str),
-            json::from_about(&record.about),
-        ))?;
-    Ok(!same)
+    head: String,
+    /// The place of its next entry.
+    next_entry: i64,
+    has_pages: bool,
+    /// Whether it says now what it said before about itself.
+    looks_the_same: bool,
 }
 
-/// The collection and its head, if it is there. By its number if the check knew it, for then it must be there.
+/// The collection, if it is there. By its number if the check knew it, for then it must be there.
 fn find(
     db: &Connection,
     site: SiteId,
     record: &CollectionRecord,
-) -> Result<Option<(CollectionId, String)>, StoreError> {
-    let found = |row: &rusqlite::Row<'_>| Ok((CollectionId(row.get("id")?), row.get("head")?));
-    match record.id {
-        Some(id) => (db
-            .prepare_cached("SELECT id, head FROM collections WHERE id = ?1 AND site = ?2")?)
-        .query_row((id.0, site.0), found)
-        .optional()?
-        .map(Some)
-        .ok_or(StoreError::NotFound("collection")),
-        None => Ok((db.prepare_cached(
-            "SELECT id, head FROM collections WHERE site = ?1 AND identity = ?2",
-        )?)
-        .query_row((site.0, record.identity.as_str()), found)
-        .optional()?),
+) -> Result<Option<Found>, StoreError> {
+    let by = match record.id {
+        Some(_) => "id = ?2",
+        None => "identity = ?3",
+    };
+    let sql = format!(
+        "SELECT id, head, next_entry, list IS NOT NULL AS has_pages,
+           identity = ?3 AND title = ?4 AND is_own = ?5 AND capability_list IS ?6 AND described_by IS ?7
+             AND about IS ?8 AS looks_the_same
+         FROM collections WHERE site = ?1 AND {by}"
+    );
+    let found = db
+        .prepare_cached(&sql)?
+        .query_row(
+            (
+                site.0,
+                record.id.map(|id| id.0),
+                record.identity.as_str(),
+                &record.title,
+                record.is_own,
+                record.capability_list.as_ref().map(Url::as_str),
+                record.described_by.as_ref().map(Url::as_str),
+                json::from_about(&record.about),
+            ),
+            |row| {
+                Ok(Found {
+                    id: CollectionId(row.get("id")?),
+                    head: row.get("head")?,
+                    next_entry: row.get("next_entry")?,
+                    has_pages: row.get("has_pages")?,
+                    looks_the_same: row.get("looks_the_same")?,
+                })
+            },
+        )
+        .optional()?;
+    match (found, record.id) {
+        (None, Some(_)) => Err(StoreError::NotFound("collection")),
+        (found, _) => Ok(found),
     }
 }
 
@@ -269,7 +280,7 @@ fn add(
     site: SiteId,
     minter: &Minter<'_>,
     record: &CollectionRecord,
-) -> Result<(CollectionId, String), StoreError> {
+) -> Result<Found, StoreError> {
     let slug = collection_slug(&record.identity, |slug| {
         db.prepare_cached("SELECT 1 FROM collections WHERE site = ?1 AND slug = ?2")?
             .exists((site.0, slug))
@@ -295,7 +306,13 @@ fn add(
     let id = CollectionId(db.last_insert_rowid());
     db.prepare_cached("UPDATE collections SET feed_id = ?2 WHERE id = ?1")?
         .execute((id.0, minter.mint("collection", &id.to_string())))?;
-    Ok((id, head))
+    Ok(Found {
+        id,
+        head,
+        next_entry: 0,
+        has_pages: false,
+        looks_the_same: false,
+    })
 }
 
 fn save_documents(
@@ -328,6 +345,7 @@ fn save_site(
     db: &Connection,
     site: SiteId,
     record: &CheckRecord,
+    next: Option<Next>,
     is_reworded: bool,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
@@ -335,7 +353,8 @@ fn save_site(
     let update =
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until, reworded_at = iif(:is_reworded, :last_check_at, reworded_at)
+           quiet_until = :quiet_until, next_n = ifnull(:next_n, next_n),
+           next_entry = ifnull(:next_entry, next_entry), reworded_at = iif(:is_reworded, :last_check_at, reworded_at)
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -345,6 +364,8 @@ fn save_site(
         ":last_check_at": micros(record.finished_at),
         ":next_check_at": micros(record.next_check_at),
         ":quiet_until": record.quiet_until.map(micros),
+        ":next_n": next.map(|next| next.n),
+        ":next_entry": next.map(|next| next.entry),
         ":is_reworded": is_reworded,
     })?;
     Ok(())

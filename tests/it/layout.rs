@@ -98,7 +98,13 @@ const HOMES: &[(&str, &[&str])] = &[
     ("getrandom", &["secret.rs"]),
     (
         "sha2",
-        &["secret.rs", "web/feeds/", "publish/", "read/scp/"],
+        &[
+            "secret.rs",
+            "web/feeds/",
+            "publish/",
+            "handbook/",
+            "read/scp/",
+        ],
     ),
     ("saphyr_parser", &["read/arc/"]),
     ("zstd", &["fetch/", "read/scp/"]),

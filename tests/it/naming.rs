@@ -260,6 +260,7 @@ async fn pages_that_do_not_want_it_or_are_no_pages_are_shown_by_their_address() 
     let den = den(&[
         "/p/robots 2026-03-01",
         "/p/noindex 2026-03-01",
+        "/p/tagged 2026-03-01",
         "/p/image 2026-03-01",
         "/p/no-type 2026-03-01",
         "/p/leads-away 2026-03-01",
@@ -280,6 +281,10 @@ async fn pages_that_do_not_want_it_or_are_no_pages_are_shown_by_their_address() 
         "/p/noindex",
         Reply::html(format!("{page}<meta name=robots content=noindex>")),
     );
+    site.serve(
+        "/p/tagged",
+        Reply::html(page).header("X-Robots-Tag", "noindex"),
+    );
     site.serve("/p/image", Reply::new(200, "image/svg+xml", page));
     site.serve("/p/no-type", Reply::new(200, "", page));
     site.serve("/p/leads-away", Reply::redirect(302, &foreign));
@@ -295,7 +300,7 @@ async fn pages_that_do_not_want_it_or_are_no_pages_are_shown_by_their_address() 
     found.retain(|line| !line.ends_with(" none"));
     assert_eq!(found, ["/p/whole A title"]);
     let asked = asked(&den);
-    assert_eq!(asked.len(), 8, "{asked:?}");
+    assert_eq!(asked.len(), 9, "{asked:?}");
     assert!(!asked.contains(&"/p/robots".to_owned()));
 }
 

@@ -276,12 +276,34 @@ impl Page {
 
 /// Whether rules for robots, such as `noindex, nofollow`, forbid to tell of a page.
 pub fn says_noindex(rules: &str) -> bool {
-    let mut words = rules.split(|c: char| !c.is_ascii_alphanumeric());
+    // One with a colon, such as `max-image-preview:none`, is about something else.
+    let plain = rules.split(',').filter(|rule| !rule.contains(':'));
+    let mut words = plain.flat_map(str::split_whitespace);
     words.any(|word| {
         ["noindex", "none"]
             .iter()
             .any(|no| word.eq_ignore_ascii_case(no))
     })
+}
+
+/// The same for a value of `X-Robots-Tag`, which may be meant for one robot alone.
+pub fn tag_says_noindex(value: &str) -> bool {
+    let rules = [
+        "max-snippet",
+        "max-image-preview",
+        "max-video-preview",
+        "unavailable_after",
+    ];
+    let is_robot = |name: &str| {
+        let name = name.trim();
+        !name.contains(',') && !rules.iter().any(|rule| name.eq_ignore_ascii_case(rule))
+    };
+    match value.split_once(':') {
+        Some((robot, rules)) if is_robot(robot) => {
+            robot.trim().eq_ignore_ascii_case("sitebell") && says_noindex(rules)
+        }
+        _ => says_noindex(value),
+    }
 }
 
 fn is_json_ld(tag: &StartTag<()>) -> bool {

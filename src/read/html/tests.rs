@@ -259,8 +259,31 @@ fn a_page_may_ask_not_to_be_told_of() {
         "<meta name=robots content='index, nofollow, max-snippet:-1'>",
         "<meta name=otherbot content=noindex>",
         "<body><meta name=robots content=noindex>",
+        "<meta name=robots content='max-image-preview: none'>",
     ] {
         assert!(!parse(shown).is_hidden, "{shown}");
+    }
+}
+
+#[test]
+fn so_may_the_head_of_a_response() {
+    for hidden in [
+        "noindex",
+        "nofollow, NOINDEX",
+        "none",
+        "sitebell: noindex",
+        "max-snippet: 5, noindex",
+    ] {
+        assert!(tag_says_noindex(hidden), "{hidden}");
+    }
+    for shown in [
+        "",
+        "index, nofollow",
+        "otherbot: noindex, nofollow",
+        "unavailable_after: 25 Jun 2050 15:00:00 GMT",
+        "max-image-preview:none",
+    ] {
+        assert!(!tag_says_noindex(shown), "{shown}");
     }
 }
 
