@@ -6,6 +6,9 @@
 //! is not the top of its site leads there by its `up` link. A page on a host that many people share may speak for itself
 //! where the description of the host does not know it.
 
+mod found;
+mod up;
+
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -18,15 +21,15 @@ use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
 use crate::read::list::READERS;
-use crate::read::resourcesync::{Capability, rules};
-use crate::site::{Format, SiteUrl, is_below, same_site};
+use crate::site::{Format, SiteUrl, same_site};
+
+pub use self::found::{DiscoverError, Discovery, Found, FoundBy, ListRoot, Root, Tried};
+use self::up::climb;
 
 /// Where the proposal wants the Source Description.
 pub const WELL_KNOWN: &str = "/.well-known/resourcesync";
 /// The same on hosts that serve no file without an ending.
 pub const WELL_KNOWN_XML: &str = "/.well-known/resourcesync.xml";
-/// `up` leads from a list over its Capability List to the Source Description; a circle is possible.
-const MAX_CLIMB: usize = 3;
 /// A page and a robots.txt may name many documents; a site has one description.
 const MAX_CANDIDATES: usize = 5;
 /// A site has one SPXI index, and may name it twice.
@@ -39,103 +42,6 @@ const MAX_REQUESTS: u32 = 10;
 const NOT_ASKED: &str = "not asked for, after so many requests";
 /// After this time a better format is looked for again.
 const LOOK_AGAIN: TimeDelta = TimeDelta::days(30);
-
-/// How the root document was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundBy {
-    /// At the well-known address.
-    WellKnown,
-    /// At the well-known address with `.xml`.
-    WellKnownXml,
-    /// Through a link on the typed page.
-    PageLink,
-    /// Through a `Sitemap:` line of robots.txt.
-    Robots,
-    /// It is what was typed, or `up` from there.
-    Typed,
-    /// It is where such documents usually are.
-    UsualPlace,
-    /// It was found before.
-    Remembered,
-}
-
-impl FoundBy {
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            FoundBy::WellKnown => "at the well-known address",
-            FoundBy::WellKnownXml => "at the well-known address with .xml",
-            FoundBy::PageLink => "through a link on the page",
-            FoundBy::Robots => "through robots.txt",
-            FoundBy::Typed => "from the typed address itself",
-            FoundBy::UsualPlace => "at one of the usual addresses",
-            FoundBy::Remembered => "where it was before",
-        }
-    }
-
-    /// Whether the host itself pointed there, and not just one of its pages.
-    pub fn is_well_known(self) -> bool {
-        matches!(self, FoundBy::WellKnown | FoundBy::WellKnownXml)
-    }
-}
-
-/// The document that describes a site.
-pub struct Root {
-    /// The document.
-    pub loaded: Arc<Loaded>,
-    /// How it was found.
-    pub found_by: FoundBy,
-}
-
-/// The lists of pages that a site has at its top.
-pub struct ListRoot {
-    /// Those that were read.
-    pub lists: Vec<LoadedList>,
-    /// Those that are still to be read.
-    pub more: Vec<Url>,
-    /// How they were found.
-    pub found_by: FoundBy,
-}
-
-/// What describes a site.
-pub enum Found {
-    /// A log of its changes.
-    Log(Root),
-    /// Lists of its pages.
-    Lists(ListRoot),
-}
-
-/// Where something was looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
-    /// What.
-    pub format: Format,
-    /// Where.
-    pub url: Url,
-    /// What came of it, in words.
-    pub outcome: String,
-}
-
-/// What came of looking.
-pub struct Discovery {
-    /// What was found; none if the site answers, but describes itself nowhere.
-    pub found: Option<Found>,
-    /// Where it was looked for, in that order.
-    pub tried: Vec<Tried>,
-    /// Whether it was looked for, and not only read again where it was.
-    pub is_anew: bool,
-}
-
-/// Why a site could not be asked at all.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum DiscoverError {
-    /// It did not answer, or may not be asked.
-    #[error(transparent)]
-    Unreachable(#[from] Arc<FetchError>),
-    /// The root document that it had is gone for good.
-    #[error("{0} says that it is gone for good")]
-    Gone(Url),
-}
 
 /// Looks for what describes a site; where something is remembered, it need only be read again.
 pub async fn discover(
@@ -501,56 +407,6 @@ impl Search {
         }
         None
     }
-
-    /// On a host that many people share, the description of the host may not know the page that was typed, and the page
-    /// may link its own: then the page is believed.
-    async fn closer_to_what_was_typed(
-        &mut self,
-        loader: &mut Loader<'_>,
-        site: &SiteUrl,
-        host: Root,
-    ) -> Root {
-        if site.is_whole_host() {
-            return host;
-        }
-        let descriptions = descriptions_below(loader, &host).await;
-        let knows_the_page = (descriptions.iter())
-            .flat_map(|description| described(description))
-            .any(|url| is_below(site.url(), &url));
-        if knows_the_page {
-            return host;
-        }
-        let (first, found_by) = match loader.page(site.url(), &self.known).await {
-            Ok(Page::Document(Ok(loaded))) => (loaded, FoundBy::Typed),
-            Ok(Page::Html(links)) => {
-                let targets = targets(&links, "resourcesync");
-                match first_of(loader, targets, &mut { MAX_CANDIDATES }).await {
-                    Some(loaded) => (loaded, FoundBy::PageLink),
-                    None => return host,
-                }
-            }
-            _ => return host,
-        };
-        if descriptions.iter().any(|upper| lists_it(upper, &first)) || first.url == host.loaded.url
-        {
-            return host;
-        }
-        // The way up leads to the host, as it should; but there the list would be lost.
-        let of_the_host = descriptions.iter().chain([&host.loaded]);
-        let closed: Vec<Url> = of_the_host
-            .flat_map(|loaded| [loaded.asked.clone(), loaded.url.clone()])
-            .collect();
-        let own = climb(loader, first, found_by, &closed).await;
-        if descriptions
-            .iter()
-            .any(|upper| lists_it(upper, &own.loaded))
-        {
-            return host;
-        }
-        // What is wrong with the description of the host is not the author's business who has a page there.
-        loader.problems.forget(&host.loaded.url);
-        own
-    }
 }
 
 fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
@@ -598,100 +454,6 @@ fn outcome_of(error: Option<&LoadError>) -> String {
         Some(LoadError::Limit(reason)) => reason.clone(),
         Some(LoadError::Memory) => "not read".to_owned(),
     }
-}
-
-/// The Source Descriptions of a site: the root itself, or those that it lists.
-async fn descriptions_below(loader: &mut Loader<'_>, root: &Root) -> Vec<Arc<Loaded>> {
-    let document = &root.loaded.reading.document;
-    if !(document.is_index && document.capability == Capability::Description) {
-        return vec![root.loaded.clone()];
-    }
-    let mut descriptions = Vec::new();
-    for entry in &document.entries {
-        // The walk reads these too, and tells what is wrong with them.
-        if let Ok(url) = Url::parse(&entry.loc)
-            && let Ok(loaded) = loader.document(&url).await
-        {
-            descriptions.push(loaded);
-        }
-    }
-    descriptions
-}
-
-/// What a Source Description or a Capability List says that it describes.
-fn described(loaded: &Loaded) -> impl Iterator<Item = Url> {
-    let document = &loaded.reading.document;
-    let own = document.link("describes").into_iter();
-    let listed = document.entries.iter();
-    own.chain(listed.filter_map(|entry| entry.link("describes")))
-        .filter_map(|href| Url::parse(href).ok())
-}
-
-/// Whether `upper` has an entry for `lower`.
-fn lists_it(upper: &Loaded, lower: &Loaded) -> bool {
-    (upper.reading.document.entries.iter()).any(|entry| {
-        rules::same_address(&entry.loc, lower.url.as_str())
-            || rules::same_address(&entry.loc, lower.asked.as_str())
-    })
-}
-
-/// Climbs from a document to the top of its site, but not to an address that is `closed`.
-async fn climb(
-    loader: &mut Loader<'_>,
-    first: Arc<Loaded>,
-    found_by: FoundBy,
-    closed: &[Url],
-) -> Root {
-    let mut top = first;
-    let mut visited = [closed, std::slice::from_ref(&top.url)].concat();
-    for _ in 0..MAX_CLIMB {
-        if top.reading.document.capability == Capability::Description {
-            break;
-        }
-        let up = rules::up(&top.reading.document).and_then(|up| Url::parse(up).ok());
-        let Some(up) = up.filter(|up| !visited.contains(up)) else {
-            break;
-        };
-        visited.push(up.clone());
-        match loader.document(&up).await {
-            Ok(upper) if is_silent_about(&upper, &top) => {
-                let message = format!("`up` leads to {up}, which does not list this document");
-                let line = top.reading.line.max(1);
-                let problem = Problem::new(Code::UpMismatch, &top.url, message);
-                loader.problems.add(problem.at(line));
-                break;
-            }
-            Ok(upper) if is_higher(&upper, &top) => top = upper,
-            Ok(_) => break,
-            Err(error) => {
-                // The lower document is still worth following; its author should know that the way up is broken.
-                loader.problems.add(error.problem(&up, &top.url));
-                break;
-            }
-        }
-    }
-    Root {
-        loaded: top,
-        found_by,
-    }
-}
-
-/// Whether following the upper document would lose the lower one. Of an index this cannot be told.
-fn is_silent_about(upper: &Loaded, lower: &Loaded) -> bool {
-    let (above, below) = (&upper.reading.document, &lower.reading.document);
-    above.capability == Capability::Description
-        && !above.is_index
-        && below.capability == Capability::CapabilityList
-        && !lists_it(upper, lower)
-}
-
-fn is_higher(candidate: &Loaded, than: &Loaded) -> bool {
-    let rank = |loaded: &Loaded| match loaded.reading.document.capability {
-        Capability::Description => 2,
-        Capability::CapabilityList => 1,
-        _ => 0,
-    };
-    rank(candidate) > rank(than)
 }
 
 /// The first of several candidates that is a ResourceSync document. The others are nobody's fault: pages link to many
