@@ -31,7 +31,7 @@ use url::Url;
 
 use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
-use crate::memory::SiteMemory;
+use crate::memory::{Outcome, SiteMemory};
 use crate::site::{CheckId, SiteId, SiteStatus};
 use crate::store::{DueSite, SiteRow, Store, StoreError};
 
@@ -98,6 +98,20 @@ struct Inner {
     stopping: watch::Sender<bool>,
     /// How many checks and searches for titles have ended, for those who wait for one.
     ended: watch::Sender<u64>,
+    done: Mutex<Tally>,
+}
+
+/// What was done since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Checks that wait for their turn, read, or are being saved now.
+    pub under_way: u64,
+    /// Checks that were saved.
+    pub checks: u64,
+    /// Of these, those that could not read the site.
+    pub failed: u64,
+    /// Changes that they announced.
+    pub changes: u64,
 }
 
 /// Why a check was not begun though somebody asked.
@@ -147,12 +161,21 @@ impl Scheduler {
                 wake: Notify::new(),
                 stopping: watch::channel(false).0,
                 ended: watch::channel(0).0,
+                done: Mutex::default(),
             }),
         };
         let running = scheduler.clone();
         tokio::spawn(async move { running.run().await });
         scheduler.wake();
         Ok(scheduler)
+    }
+
+    /// What was done since the start.
+    pub fn tally(&self) -> Tally {
+        Tally {
+            under_way: self.inner.places().count() as u64,
+            ..*self.inner.done()
+        }
     }
 
     /// Looks whether something is due.
@@ -338,6 +361,11 @@ impl Inner {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn done(&self) -> MutexGuard<'_, Tally> {
+        // Nothing in it depends on anything else.
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is_idle(&self) -> bool {
         self.places().is_empty() && self.titles.is_idle()
     }
@@ -416,10 +444,17 @@ impl Turn {
                 once::fault(&memory, &work.policy, (work.clock)())
             }
         };
+        let is_failure = record.outcome == Outcome::Failed;
         let is_alone = self.inner.places().is_quiet();
         let saving = once::save(&work.store, site, check.id, record, is_alone);
         match or_fault(Box::pin(saving)).await {
             Ok(Ok(done)) => {
+                {
+                    let mut tally = self.inner.done();
+                    tally.checks += 1;
+                    tally.failed += u64::from(is_failure);
+                    tally.changes += done.saved.new_changes;
+                }
                 (work.listener)(site, done.saved.is_visible, done.next_check_at);
                 if work.page_titles && done.saved.new_changes > 0 {
                     titles::find(&self.inner, site, done.saved.after);

@@ -224,6 +224,11 @@ impl Places {
         self.hosts.is_empty()
     }
 
+    /// How many sites are under way.
+    pub(super) fn count(&self) -> usize {
+        self.under_way.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }

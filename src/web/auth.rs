@@ -9,6 +9,7 @@ use actix_web::{FromRequest, HttpRequest};
 
 use super::Data;
 use super::error::WebError;
+use super::limits::Limits;
 use crate::account::{Account, Scope};
 use crate::secret::Token;
 
@@ -18,6 +19,9 @@ pub struct Reader(pub Caller);
 pub struct Writer(pub Caller);
 /// Somebody who may run the instance.
 pub struct Admin(pub Caller);
+
+/// Whoever runs the instance: asks from its own machine, or shows an admin's token.
+pub struct Operator;
 
 /// Whose token came with a request, and what it may do.
 #[derive(Debug, Clone)]
@@ -62,15 +66,33 @@ callers! {
     Admin: Scope::Admin;
 }
 
+impl FromRequest for Operator {
+    type Error = WebError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, WebError>>>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            match Limits::is_local(&request) {
+                true => Ok(Operator),
+                false => caller(&request, Scope::Admin).await.map(|_| Operator),
+            }
+        })
+    }
+}
+
+fn service(request: &HttpRequest) -> &Data {
+    (request.app_data::<Data>()).expect("every app has its service")
+}
+
 async fn caller(request: &HttpRequest, scope: Scope) -> Result<Caller, WebError> {
     let none = "this needs a token: Authorization: Bearer, followed by one that sitebell account token prints";
     let unknown = "the token is not known, or its account is disabled; sitebell account token prints a new one";
     let shown = bearer(request).ok_or(WebError::Unauthorized(none))?;
     let token = Token::parse(&shown).ok_or(WebError::Unauthorized(unknown))?;
-    let service = request
-        .app_data::<Data>()
-        .expect("every app has its service");
-    let found = service.store.account_by_token(&token.hash()).await?;
+    let found = (service(request).store)
+        .account_by_token(&token.hash())
+        .await?;
     let (account, given) = found.ok_or(WebError::Unauthorized(unknown))?;
     let caller = Caller {
         account,

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use actix_web::http::header;
 use governor::clock::Clock as GovernorClock;
 use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
@@ -93,6 +94,9 @@ pub enum Daily {
     Import,
 }
 
+/// Where proxies say for whom they ask.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
 /// Who asks, as far as limits are concerned: an address, or the network of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Client(IpAddr);
@@ -134,14 +138,12 @@ impl Limits {
     /// Whose request this is: the address that is connected, or, if that is a proxy of the operator's, the one that the
     /// nearest of them saw. What others say in that header counts for nothing.
     pub fn client(&self, request: &HttpRequest) -> Client {
-        let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
-        let mut client = peer.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
-        let is_proxy = |ip: &IpAddr| self.proxies.iter().any(|net| net.contains(ip));
-        let lines = request.headers().get_all("x-forwarded-for");
+        let mut client = peer(request);
+        let lines = request.headers().get_all(FORWARDED_FOR);
         let lines: Vec<&str> = lines.filter_map(|line| line.to_str().ok()).collect();
         let hops: Vec<&str> = lines.iter().flat_map(|line| line.split(',')).collect();
         for hop in hops.iter().rev() {
-            if !is_proxy(&client) {
+            if !self.is_proxy(client) {
                 break;
             }
             let Some(address) = address(hop.trim()) else {
@@ -150,6 +152,18 @@ impl Limits {
             client = address;
         }
         Client::of(client)
+    }
+
+    /// Whether a program on this machine asks, and not for somebody else, as a proxy does.
+    pub fn is_local(request: &HttpRequest) -> bool {
+        let headers = request.headers();
+        let is_forwarded =
+            headers.contains_key(FORWARDED_FOR) || headers.contains_key(header::FORWARDED);
+        peer(request).is_loopback() && !is_forwarded
+    }
+
+    fn is_proxy(&self, ip: IpAddr) -> bool {
+        self.proxies.iter().any(|net| net.contains(&ip))
     }
 
     /// Counts something that an address does.
@@ -296,6 +310,12 @@ impl Client {
             }
         })
     }
+}
+
+/// The address that is connected.
+fn peer(request: &HttpRequest) -> IpAddr {
+    let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
+    peer.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED))
 }
 
 /// An address as proxies write it: some add the port.

@@ -26,6 +26,7 @@ mod home;
 pub mod limits;
 pub mod lists;
 pub mod live;
+mod operator;
 pub mod paths;
 mod ping;
 pub mod report;
@@ -46,7 +47,6 @@ use actix_web::dev::{self, Server, ServerHandle, ServiceResponse};
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
-use serde_json::json;
 use url::Url;
 
 use crate::account::Registration;
@@ -157,10 +157,7 @@ pub fn serve(service: Service, listener: TcpListener) -> std::io::Result<(Server
 /// Everything that is answered.
 pub fn routes(config: &mut web::ServiceConfig) {
     config
-        .service(only(
-            web::resource("/healthz").route(get_or_head(health)),
-            "GET, HEAD",
-        ))
+        .configure(operator::routes)
         .service(web::scope("/api/v1").configure(api::routes))
         .configure(feeds::routes)
         .configure(front::routes)
@@ -206,21 +203,6 @@ async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, actix_web::E
         true => Err(error.into()),
         false => Err(PageError::from(error).into()),
     }
-}
-
-/// Whether the service is well: `ok`, or what is not.
-async fn health(service: Data) -> HttpResponse {
-    let mut response = match service.store.is_well().await {
-        Ok(()) => HttpResponse::Ok().json(json!({"status": "ok"})),
-        Err(error) => {
-            tracing::error!(%error, "the store is not well");
-            HttpResponse::ServiceUnavailable()
-                .json(json!({"status": "failing", "detail": "the database cannot be read"}))
-        }
-    };
-    let never = header::HeaderValue::from_static("no-store");
-    response.headers_mut().insert(header::CACHE_CONTROL, never);
-    response
 }
 
 /// Hands out a feed that is ready, or asks the application.

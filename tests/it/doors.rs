@@ -42,6 +42,8 @@ const ROUTES: &[(&str, &str, Who)] = &[
     ("/.well-known/resourcesync", "GET", All),
     ("/sitebell/{file:.+}", "GET", All),
     ("/healthz", "GET", All),
+    // From this machine; tests/it/operating.rs knows more.
+    ("/metrics", "GET", All),
     ("/static/{name}", "GET", All),
     ("/sites/{site}", "GET", All),
     ("/sites/{site}/", "GET", All),
@@ -221,7 +223,7 @@ async fn nothing_changes_without_the_token_of_a_form_or_from_another_site() {
     for (route, methods, who) in ROUTES.iter().filter(|(.., who)| *who != Programs) {
         let path = example(route);
         // The second takes no token, because nothing depends on who sends it; tests/it/pinging.rs knows more.
-        if matches!(*route, "/healthz" | "/ping") {
+        if matches!(*route, "/healthz" | "/metrics" | "/ping") {
             continue;
         }
         // Nobody sends so many forms at once.

@@ -25,6 +25,7 @@ mod listing; // sites that list their pages: what becomes of two lists
 mod lists; // lists of pages in every format
 mod names; // resolvers
 mod naming; // what changed pages are called
+mod operating; // what programs of the operator are told
 mod person; // somebody with cookies who fills in forms
 mod pinging; // authors who tell that their site has changed
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated

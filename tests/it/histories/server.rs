@@ -7,10 +7,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::shelf::Reply;
-use super::stand::Staged;
+use super::stand::{Actor, Staged};
 
 /// Whatever stands behind the server at present.
-pub type Stage<S> = Arc<Mutex<Option<S>>>;
+pub type Stage<S> = Arc<Mutex<Option<Actor<S>>>>;
 
 /// Answers for ever. A request at which the asker should crash is never answered, and told to `crash`.
 pub async fn serve<S: Staged>(listener: TcpListener, stage: Stage<S>, crash: Arc<Notify>) {

@@ -25,35 +25,73 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 use url::Url;
 
+use super::follower::{Follower, Model};
 use super::server::{Stage, serve};
-use super::shelf::{HOST, Log, Reply};
+use super::shelf::{HOST, Reply, Shelf, without_moved};
+use super::step::{History, Tagging};
 use crate::names::Loopback;
 
 const BEGINNING: &str = "2026-03-10T12:00:00Z";
 
 /// A site that only exists for a history.
-pub trait Staged: Send + 'static {
-    /// Answers a request for a path that is asked for with this tag or date; none if the asker should crash now.
-    fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply>;
-    /// A check begins.
+pub trait Staged: Send + Sized + 'static {
+    /// What a document says, without the bytes.
+    type Content: Send;
+    /// What it may do.
+    type Doing: Debug + Clone + Send;
+    /// Who knows what must be announced of it.
+    type Model: Model<Content = Self::Content>;
+    /// The site at its beginning.
+    fn new(port: u16, now: DateTime<Utc>, seeds: &[u8], tagging: Tagging) -> Self;
+    /// All its documents.
+    fn shelf(&mut self) -> &mut Shelf<Self::Content>;
+    /// It is later.
     fn set_now(&mut self, now: DateTime<Utc>);
-    /// The request that nobody answers any more.
-    fn crash_at(&mut self, request: Option<u32>);
-    /// What was asked since the last time, and how it was answered.
-    fn take_log(&mut self) -> Log;
+    /// Lets something happen; what makes no sense at present does not happen.
+    fn apply(&mut self, doing: &Self::Doing);
+    /// What is at an address that never changes, breaks or moves.
+    fn page(&self, _path: &str) -> Option<Reply> {
+        None
+    }
+    /// A document as it is now, if there is one at this address.
+    fn document(&self, path: &str) -> Option<(Self::Content, String)>;
 }
 
-/// A site and what is to happen to it.
-pub trait Played: Debug {
-    type Site: Staged;
-    /// The site at its beginning.
-    fn site(&self, port: u16, now: DateTime<Utc>) -> Self::Site;
-    /// Plays it to its end, or up to the first thing that is wrong.
-    fn play(&self, desk: &mut Desk<'_, Self::Site>) -> impl Future<Output = Result<(), String>>;
+/// A site on the stage.
+pub struct Actor<S: Staged> {
+    pub site: S,
+    /// What it does before it answers this request.
+    pub soon: Option<(u32, S::Doing)>,
+}
+
+impl<S: Staged> Actor<S> {
+    /// Answers a request for a path that is asked for with this tag or date; none if the asker should crash now.
+    pub fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply> {
+        if self.site.shelf().is_crashing() {
+            return None;
+        }
+        match self.soon.take() {
+            Some((0, doing)) => self.site.apply(&doing),
+            Some((left, doing)) => self.soon = Some((left - 1, doing)),
+            None => {}
+        }
+        if let Some(page) = self.site.page(path) {
+            return Some(page);
+        }
+        let document = self.site.document(without_moved(path));
+        Some(self.site.shelf().deliver(path, document, tag, since))
+    }
+
+    /// Lets happen what was to happen at a request that never came.
+    pub fn apply_what_is_left(&mut self) {
+        if let Some((_, doing)) = self.soon.take() {
+            self.site.apply(&doing);
+        }
+    }
 }
 
 /// Where one history is played after the other.
-pub struct Stand<S> {
+pub struct Stand<S: Staged> {
     runtime: Runtime,
     fetcher: Fetcher,
     stage: Stage<S>,
@@ -94,9 +132,12 @@ impl<S: Staged> Stand<S> {
         }
     }
 
-    pub fn play(&mut self, history: &impl Played<Site = S>) -> Result<(), String> {
+    pub fn play(&mut self, history: &History<S::Doing>) -> Result<(), String> {
         let now: DateTime<Utc> = BEGINNING.parse().unwrap();
-        *self.stage.lock().unwrap() = Some(history.site(self.port, now));
+        *self.stage.lock().unwrap() = Some(Actor {
+            site: S::new(self.port, now, &history.seeds, history.tagging),
+            soon: None,
+        });
         let url: Url = format!("http://{HOST}:{}/", self.port).parse().unwrap();
         let mut desk = Desk {
             fetcher: &self.fetcher,
@@ -110,7 +151,7 @@ impl<S: Staged> Stand<S> {
         };
         let playing = async {
             desk.add_site().await;
-            history.play(&mut desk).await?;
+            Follower::at(&mut desk).follow(&history.steps).await?;
             let (site, now) = (desk.site, desk.now);
             desk.store().remove_site(site, now).await.unwrap();
             Ok(())
@@ -131,7 +172,7 @@ fn folder() -> TempDir {
 }
 
 /// Where somebody sits who follows the site on the stage.
-pub struct Desk<'a, S> {
+pub struct Desk<'a, S: Staged> {
     fetcher: &'a Fetcher,
     pub stage: &'a Stage<S>,
     crash: &'a Notify,
@@ -147,7 +188,7 @@ impl<S: Staged> Desk<'_, S> {
         self.store.as_ref().unwrap()
     }
 
-    pub fn on_stage<T>(&self, act: impl FnOnce(&mut S) -> T) -> T {
+    pub fn on_stage<T>(&self, act: impl FnOnce(&mut Actor<S>) -> T) -> T {
         act(self.stage.lock().unwrap().as_mut().unwrap())
     }
 
@@ -166,7 +207,10 @@ impl<S: Staged> Desk<'_, S> {
     fn advance(&mut self, minutes: u32) {
         self.now += TimeDelta::minutes(i64::from(minutes));
         let now = self.now;
-        self.on_stage(|site| site.set_now(now));
+        self.on_stage(|actor| {
+            actor.site.set_now(now);
+            actor.site.shelf().begin_check();
+        });
     }
 
     /// A check; none if it was cut off.
@@ -185,11 +229,11 @@ impl<S: Staged> Desk<'_, S> {
 
     /// A check that is cut off at this request, if it has so many; then there is nothing to judge.
     pub async fn check_and_crash(&mut self, after: u32, request: u8) -> Option<CheckId> {
-        self.on_stage(|site| site.crash_at(Some(u32::from(request))));
+        self.on_stage(|actor| actor.site.shelf().crash_at = Some(u32::from(request)));
         let check = self.check(after).await;
-        self.on_stage(|site| site.crash_at(None));
+        self.on_stage(|actor| actor.site.shelf().crash_at = None);
         if check.is_none() {
-            self.on_stage(S::take_log);
+            self.on_stage(|actor| actor.site.shelf().take_log());
         }
         check
     }
@@ -214,7 +258,7 @@ impl<S: Staged> Desk<'_, S> {
             Arc::new(|_| {}),
         )
         .await;
-        self.on_stage(S::take_log);
+        self.on_stage(|actor| actor.site.shelf().take_log());
     }
 
     /// Saves a check again, with something else in it: it must not matter.
@@ -269,16 +313,17 @@ impl<S: Staged> Desk<'_, S> {
 }
 
 /// Plays one history alone.
-pub fn play(history: &impl Played) {
-    if let Err(error) = Stand::new().play(history) {
+pub fn play<S: Staged>(history: &History<S::Doing>) {
+    if let Err(error) = Stand::<S>::new().play(history) {
         panic!("{error}\n{history:#?}");
     }
 }
 
 /// Plays so many histories, or as many as the environment says, and makes one that fails as short as possible.
-pub fn play_any<A>(histories: u32, any: impl Fn() -> A + Sync)
+pub fn play_any<S, A>(histories: u32, any: impl Fn() -> A + Sync)
 where
-    A: Strategy<Value: Played>,
+    S: Staged,
+    A: Strategy<Value = History<S::Doing>>,
 {
     let wanted = std::env::var("HISTORIES").map_or(histories, |text| text.parse().unwrap());
     // Half of them wait for their stores at any time.
@@ -301,7 +346,7 @@ where
             }
             played.fetch_add(1, Ordering::Relaxed);
             // Whatever a failure leaves behind is thrown away with its stand.
-            let mut used = stand.take().unwrap_or_else(Stand::new);
+            let mut used = stand.take().unwrap_or_else(Stand::<S>::new);
             used.play(&history).map_err(TestCaseError::fail)?;
             stand.replace(Some(used));
             Ok(())
@@ -324,6 +369,9 @@ where
         started.elapsed()
     );
     if let Some(failure) = failure.into_inner().unwrap() {
+        // It may be a long time until chance finds it again.
+        let kept = concat!(env!("CARGO_TARGET_TMPDIR"), "/history-that-failed.txt");
+        std::fs::write(kept, &failure).unwrap();
         panic!("{failure}");
     }
 }

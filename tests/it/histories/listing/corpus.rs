@@ -1,15 +1,18 @@
 //! Histories that once went wrong, each as short as it can be.
 
+use super::site;
+use super::step::Date;
 use super::step::Doing::{self, *};
-use super::step::Step::*;
-use super::step::{Date, History, Step};
 use crate::histories::stand::play;
-use crate::histories::step::Tagging;
+use crate::histories::step::Step::*;
+use crate::histories::step::{History, Tagging};
+
+type Step = crate::histories::step::Step<Doing>;
 
 const NOW: Date = Date::Second(0);
 
 fn replay(seeds: [u8; 3], steps: Vec<Step>) {
-    play(&History {
+    play::<site::Site>(&History {
         seeds: seeds.to_vec(),
         tagging: Tagging::Both,
         steps,

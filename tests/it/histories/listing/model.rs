@@ -12,7 +12,7 @@ use sitebell::moment::Moment;
 use sitebell::store::ChangeRow;
 
 use super::site::{Content, ROOT};
-use crate::histories::model::Verdict;
+use crate::histories::follower::{self, Verdict, ensure, pruned};
 use crate::histories::shelf::{Answered, Shelf};
 
 /// For how long a server is believed that nothing has changed.
@@ -21,14 +21,6 @@ const TRUST: TimeDelta = TimeDelta::days(7);
 const ENOUGH_DATES: usize = 5;
 /// With so many pages a feed begins.
 const SHOWN_PAGES: usize = 20;
-
-macro_rules! ensure {
-    ($condition:expr, $($message:tt)+) => {
-        if !$condition {
-            return Err(format!($($message)+));
-        }
-    };
-}
 
 /// What the follower of a site must know by now.
 #[derive(Default)]
@@ -42,7 +34,7 @@ pub struct Model {
     /// Every entry that there ever was.
     ids: HashSet<String>,
     /// Everything that was announced, as found.
-    pub announced: Vec<ChangeRow>,
+    announced: Vec<ChangeRow>,
 }
 
 /// A page that is known.
@@ -94,17 +86,12 @@ fn page_of(url: &str) -> &str {
     url.trim_end_matches('/')
 }
 
-impl Model {
-    /// The site was removed: nothing is known any more, except that no id may ever come again.
-    pub fn forget(&mut self) {
-        *self = Model {
-            ids: std::mem::take(&mut self.ids),
-            ..Model::default()
-        };
-    }
+impl follower::Model for Model {
+    type Content = Content;
+    /// What is missing is gone when it was missed twice.
+    const LAST_CHECKS: usize = 2;
 
-    /// Judges what a check at `now` found, by what it was answered.
-    pub fn judge(
+    fn judge(
         &mut self,
         now: DateTime<Utc>,
         log: &[(String, Answered)],
@@ -153,6 +140,27 @@ impl Model {
         Ok(Verdict::Right)
     }
 
+    fn announced(&self) -> &[ChangeRow] {
+        &self.announced
+    }
+
+    /// What is known of the pages does not depend on what was announced.
+    fn prune(&mut self, keep: usize) {
+        if self.announced.len() > keep {
+            let entries = self.announced.iter().map(|row| Some(row.entry.as_str()));
+            self.announced.drain(..pruned(entries, keep));
+        }
+    }
+
+    fn forget(&mut self) {
+        *self = Model {
+            ids: std::mem::take(&mut self.ids),
+            ..Model::default()
+        };
+    }
+}
+
+impl Model {
     /// All that a check found is in one entry, with an id that nothing ever had.
     fn check_entry(&mut self, found: &[ChangeRow]) -> Result<(), String> {
         let Some(first) = found.first() else {

@@ -2,8 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::model::Model;
 use super::step::{Date, Doing};
-use crate::histories::shelf::{Log, Reply, Shelf, without_moved};
+use crate::histories::shelf::Shelf;
 use crate::histories::stand::Staged;
 use crate::histories::step::Tagging;
 
@@ -42,49 +43,22 @@ pub struct Site {
     is_joined: bool,
     lists: Vec<List>,
     pages: Vec<Page>,
-    pub shelf: Shelf<Content>,
-    /// What is done before this request is answered.
-    soon: Option<(u32, Doing)>,
+    shelf: Shelf<Content>,
 }
 
 impl Staged for Site {
-    fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply> {
-        if self.shelf.is_crashing() {
-            return None;
-        }
-        match self.soon.take() {
-            Some((0, doing)) => self.apply(&doing),
-            Some((left, doing)) => self.soon = Some((left - 1, doing)),
-            None => {}
-        }
-        let document = self.document(without_moved(path));
-        Some(self.shelf.deliver(path, document, tag, since))
-    }
+    type Content = Content;
+    type Doing = Doing;
+    type Model = Model;
 
-    fn set_now(&mut self, now: DateTime<Utc>) {
-        self.now = now;
-        self.shelf.begin_check();
-    }
-
-    fn crash_at(&mut self, request: Option<u32>) {
-        self.shelf.crash_at = request;
-    }
-
-    fn take_log(&mut self) -> Log {
-        self.shelf.take_log()
-    }
-}
-
-impl Site {
     /// Each list begins with so many pages, one after the other.
-    pub fn new(port: u16, now: DateTime<Utc>, seeds: &[u8], tagging: Tagging) -> Site {
+    fn new(port: u16, now: DateTime<Utc>, seeds: &[u8], tagging: Tagging) -> Site {
         let mut site = Site {
             now,
             is_joined: false,
             lists: Vec::new(),
             pages: vec![Page::default(); PAGES],
             shelf: Shelf::new(port, tagging),
-            soon: None,
         };
         let mut next = 0;
         for n in 0..LISTS {
@@ -104,28 +78,15 @@ impl Site {
         site
     }
 
-    /// Lets something happen before a request is answered, or after the last one.
-    pub fn apply_at(&mut self, request: u32, doing: Doing) {
-        self.soon = Some((request, doing));
+    fn shelf(&mut self) -> &mut Shelf<Content> {
+        &mut self.shelf
     }
 
-    pub fn apply_what_is_left(&mut self) {
-        if let Some((_, doing)) = self.soon.take() {
-            self.apply(&doing);
-        }
+    fn set_now(&mut self, now: DateTime<Utc>) {
+        self.now = now;
     }
 
-    fn written(&self, date: Date) -> Option<String> {
-        let before = |minutes: u32| self.now - TimeDelta::minutes(i64::from(minutes));
-        match date {
-            Date::None => None,
-            Date::Second(ago) => Some(before(ago).format("%FT%TZ").to_string()),
-            Date::Day(ago) => Some(before(ago).format("%F").to_string()),
-        }
-    }
-
-    /// Lets something happen; what makes no sense at present does not happen.
-    pub fn apply(&mut self, doing: &Doing) {
+    fn apply(&mut self, doing: &Doing) {
         let place = |page: u8| usize::from(page) % PAGES;
         match *doing {
             Doing::Put { page, list, date } => {
@@ -182,17 +143,6 @@ impl Site {
         }
     }
 
-    fn list(&mut self, list: u8) -> &mut List {
-        &mut self.lists[usize::from(list) % LISTS]
-    }
-
-    fn take_out(&mut self, page: usize) {
-        for list in &mut self.lists {
-            list.pages.retain(|other| *other != page);
-        }
-    }
-
-    /// A document as it is now, if there is one at this address.
     fn document(&self, path: &str) -> Option<(Content, String)> {
         let listed = || {
             self.lists
@@ -219,6 +169,27 @@ impl Site {
         let n = (0..LISTS).find(|n| path_of(*n) == path)?;
         let list = &self.lists[n];
         list.is_served.then(|| self.list_document(&list.pages))
+    }
+}
+
+impl Site {
+    fn written(&self, date: Date) -> Option<String> {
+        let before = |minutes: u32| self.now - TimeDelta::minutes(i64::from(minutes));
+        match date {
+            Date::None => None,
+            Date::Second(ago) => Some(before(ago).format("%FT%TZ").to_string()),
+            Date::Day(ago) => Some(before(ago).format("%F").to_string()),
+        }
+    }
+
+    fn list(&mut self, list: u8) -> &mut List {
+        &mut self.lists[usize::from(list) % LISTS]
+    }
+
+    fn take_out(&mut self, page: usize) {
+        for list in &mut self.lists {
+            list.pages.retain(|other| *other != page);
+        }
     }
 
     fn list_document(&self, pages: &[usize]) -> (Content, String) {

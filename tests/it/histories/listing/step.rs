@@ -1,47 +1,11 @@
-//! What can happen in a history of a site that lists its pages.
+//! What a site that lists its pages can do.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
 
-use crate::histories::step::{Breakage, Tagging};
-
-/// A site from its beginning on.
-#[derive(Debug, Clone)]
-pub struct History {
-    /// The pages that each list has at the beginning.
-    pub seeds: Vec<u8>,
-    pub tagging: Tagging,
-    pub steps: Vec<Step>,
-}
-
-/// As for sites that tell their changes.
-#[derive(Debug, Clone)]
-pub enum Step {
-    Site(Doing),
-    Check {
-        after: u32,
-    },
-    CheckDuring {
-        after: u32,
-        request: u8,
-        doing: Doing,
-    },
-    CheckTwice {
-        after: u32,
-    },
-    Crash {
-        after: u32,
-        request: u8,
-    },
-    CrashUnsaved {
-        after: u32,
-    },
-    Restart {
-        is_killed: bool,
-    },
-    RemoveSite,
-}
+use crate::histories::step::{
+    Breakage, History, Pace, Tagging, any_breakage, any_history, any_tagging,
+};
 
 /// What a site does. Pages and lists are counted in circles.
 #[derive(Debug, Clone)]
@@ -125,30 +89,6 @@ fn any_date() -> impl Strategy<Value = Date> {
     ]
 }
 
-fn any_tagging() -> impl Strategy<Value = Tagging> {
-    select(vec![
-        Tagging::Both,
-        Tagging::Tag,
-        Tagging::Date,
-        Tagging::Nothing,
-    ])
-}
-
-fn any_breakage() -> impl Strategy<Value = Breakage> {
-    select(vec![
-        Breakage::Status(404),
-        Breakage::Status(500),
-        Breakage::Status(410),
-        Breakage::Status(403),
-        Breakage::Malformed,
-        Breakage::CutOff,
-        Breakage::HalfWritten,
-        Breakage::Parked,
-        Breakage::Empty,
-        Breakage::Moved,
-    ])
-}
-
 fn any_doing() -> impl Strategy<Value = Doing> {
     let page = || 0..8_u8;
     let list = || 0..3_u8;
@@ -175,34 +115,12 @@ fn any_doing() -> impl Strategy<Value = Doing> {
     ]
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
-    let after = || {
-        prop_oneof![
-            3 => 1..120_u32,
-            3 => 120..3_000_u32,
-            1 => 3_000..60_000_u32,
-        ]
+/// Any history of a site with three lists that begin with so many pages.
+pub fn any_listing() -> impl Strategy<Value = History<Doing>> {
+    let pace = Pace {
+        doing: 50,
+        checks: 30,
+        longest: 60_000,
     };
-    prop_oneof![
-        50 => any_doing().prop_map(Step::Site),
-        30 => after().prop_map(|after| Step::Check { after }),
-        6 => (after(), 0..9_u8, any_doing())
-            .prop_map(|(after, request, doing)| Step::CheckDuring { after, request, doing }),
-        2 => after().prop_map(|after| Step::CheckTwice { after }),
-        5 => (after(), 0..9_u8).prop_map(|(after, request)| Step::Crash { after, request }),
-        2 => after().prop_map(|after| Step::CrashUnsaved { after }),
-        2 => any::<bool>().prop_map(|is_killed| Step::Restart { is_killed }),
-        1 => Just(Step::RemoveSite),
-    ]
-}
-
-/// Any history.
-pub fn any_history() -> impl Strategy<Value = History> {
-    (vec(0..4_u8, 3), any_tagging(), vec(any_step(), 1..24)).prop_map(|(seeds, tagging, steps)| {
-        History {
-            seeds,
-            tagging,
-            steps,
-        }
-    })
+    any_history(vec(0..4_u8, 3), pace, any_doing().boxed())
 }

@@ -1,9 +1,13 @@
 //! Histories that once went wrong, each as short as it can be.
 
-use super::stand::play;
+use super::site;
 use super::step::Doing::{self, *};
-use super::step::Step::*;
-use super::step::{Breakage, Claim, Closing, History, Made, Rotation, Step, Style, Tagging};
+use super::step::{Claim, Closing, Made, Rotation, Style};
+use crate::histories::stand::play;
+use crate::histories::step::Step::*;
+use crate::histories::step::{Breakage, History, Tagging};
+
+type Step = crate::histories::step::Step<Doing>;
 
 /// A change that is made and told at the same time.
 fn publish(to: u8) -> Step {
@@ -37,7 +41,7 @@ const SHARE: Doing = Share {
 };
 
 fn replay(collections: usize, steps: Vec<Step>) {
-    play(&History {
+    play::<site::Site>(&History {
         seeds: vec![0; collections],
         tagging: Tagging::Both,
         steps,

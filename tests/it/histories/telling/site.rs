@@ -2,9 +2,11 @@
 
 use chrono::{DateTime, TimeDelta, Timelike, Utc};
 
-use super::shelf::{Log, Reply, Shelf, without_moved};
-use super::stand::Staged;
-use super::step::{Claim, Closing, Doing, Made, Rotation, Style, Tagging};
+use super::model::Model;
+use super::step::{Claim, Closing, Doing, Made, Rotation, Style};
+use crate::histories::shelf::{Reply, Shelf};
+use crate::histories::stand::Staged;
+use crate::histories::step::Tagging;
 
 pub const ROOT: &str = "/.well-known/resourcesync";
 /// Collections that a site may have; the rest of the history says which of them are there.
@@ -96,51 +98,21 @@ pub struct Site {
     ahead: TimeDelta,
     collections: Vec<Collection>,
     lists_made: u32,
-    pub shelf: Shelf<Content>,
-    /// What is done before this request is answered.
-    soon: Option<(u32, Doing)>,
+    shelf: Shelf<Content>,
 }
 
 impl Staged for Site {
-    fn answer(&mut self, path: &str, tag: Option<&str>, since: Option<&str>) -> Option<Reply> {
-        if self.shelf.is_crashing() {
-            return None;
-        }
-        match self.soon.take() {
-            Some((0, doing)) => self.apply(&doing),
-            Some((left, doing)) => self.soon = Some((left - 1, doing)),
-            None => {}
-        }
-        if path == "/about.xml" {
-            return Some(Reply::ok(self.about()));
-        }
-        let document = self.document(without_moved(path));
-        Some(self.shelf.deliver(path, document, tag, since))
-    }
+    type Content = Content;
+    type Doing = Doing;
+    type Model = Model;
 
-    fn set_now(&mut self, now: DateTime<Utc>) {
-        self.now = now;
-        self.shelf.begin_check();
-    }
-
-    fn crash_at(&mut self, request: Option<u32>) {
-        self.shelf.crash_at = request;
-    }
-
-    fn take_log(&mut self) -> Log {
-        self.shelf.take_log()
-    }
-}
-
-impl Site {
-    pub fn new(port: u16, now: DateTime<Utc>, seeds: &[u8], tagging: Tagging) -> Site {
+    fn new(port: u16, now: DateTime<Utc>, seeds: &[u8], tagging: Tagging) -> Site {
         let mut site = Site {
             now,
             ahead: TimeDelta::zero(),
             collections: Vec::new(),
             lists_made: 0,
             shelf: Shelf::new(port, tagging),
-            soon: None,
         };
         for n in 0..COLLECTIONS {
             let list = site.new_list(n, (now - TimeDelta::days(400)).format("%F").to_string());
@@ -171,73 +143,15 @@ impl Site {
         site
     }
 
-    fn new_list(&mut self, collection: usize, from: String) -> List {
-        self.lists_made += 1;
-        List {
-            path: format!("/c{collection}/list{}.xml", self.lists_made),
-            items: Vec::new(),
-            dropped: Vec::new(),
-            from,
-            until: None,
-            says_until: true,
-            lastmod: None,
-            is_listed: true,
-            is_served: true,
-            newest_first: false,
-        }
+    fn shelf(&mut self) -> &mut Shelf<Content> {
+        &mut self.shelf
     }
 
-    /// Lets something happen before a request is answered, or after the last one.
-    pub fn apply_at(&mut self, request: u32, doing: Doing) {
-        self.soon = Some((request, doing));
+    fn set_now(&mut self, now: DateTime<Utc>) {
+        self.now = now;
     }
 
-    pub fn apply_what_is_left(&mut self) {
-        if let Some((_, doing)) = self.soon.take() {
-            self.apply(&doing);
-        }
-    }
-
-    fn identity(&self, collection: usize) -> String {
-        self.url(&format!("/c{collection}/"))
-    }
-
-    /// What the Capability List of a collection says that it describes.
-    fn describes(&self, n: usize) -> Option<String> {
-        match self.collections[n].claim {
-            Claim::Own => Some(self.identity(n)),
-            Claim::Nothing => None,
-            Claim::That(other) => Some(self.identity(usize::from(other) % COLLECTIONS)),
-        }
-    }
-
-    fn url(&self, path: &str) -> String {
-        self.shelf.url(path)
-    }
-
-    fn clock(&self) -> DateTime<Utc> {
-        self.now + self.ahead
-    }
-
-    fn item(&self, made: &Made) -> Item {
-        let instant = self.clock() - TimeDelta::minutes(i64::from(made.ago));
-        let (at, rank, datetime) = stamp(instant, made.style);
-        let url = self.url(&format!("/p{}?a=1&b=2", made.page));
-        let kind = KINDS[usize::from(made.kind) % KINDS.len()];
-        Item {
-            loc: url.clone(),
-            key: Key {
-                at,
-                url,
-                kind,
-                rank,
-            },
-            datetime,
-        }
-    }
-
-    /// Lets something happen; what makes no sense at present does not happen.
-    pub fn apply(&mut self, doing: &Doing) {
+    fn apply(&mut self, doing: &Doing) {
         let collection = |n: u8| usize::from(n) % COLLECTIONS;
         match *doing {
             Doing::Publish { to, ref made } => {
@@ -343,6 +257,85 @@ impl Site {
         }
     }
 
+    fn page(&self, path: &str) -> Option<Reply> {
+        (path == "/about.xml").then(|| Reply::ok(self.about()))
+    }
+
+    fn document(&self, path: &str) -> Option<(Content, String)> {
+        if path == ROOT {
+            return Some(self.description());
+        }
+        for (n, collection) in self.collections.iter().enumerate() {
+            if path == format!("/c{n}/capabilities.xml") {
+                return Some(self.capabilities(n, collection));
+            }
+            if path == format!("/c{n}/index.xml") && collection.is_indexed {
+                return Some(self.index(n, collection));
+            }
+            let list = collection.lists.iter().find(|list| list.path == path);
+            if let Some(list) = list {
+                return list.is_served.then(|| self.list_document(n, list));
+            }
+        }
+        None
+    }
+}
+
+impl Site {
+    fn new_list(&mut self, collection: usize, from: String) -> List {
+        self.lists_made += 1;
+        List {
+            path: format!("/c{collection}/list{}.xml", self.lists_made),
+            items: Vec::new(),
+            dropped: Vec::new(),
+            from,
+            until: None,
+            says_until: true,
+            lastmod: None,
+            is_listed: true,
+            is_served: true,
+            newest_first: false,
+        }
+    }
+
+    fn identity(&self, collection: usize) -> String {
+        self.url(&format!("/c{collection}/"))
+    }
+
+    /// What the Capability List of a collection says that it describes.
+    fn describes(&self, n: usize) -> Option<String> {
+        match self.collections[n].claim {
+            Claim::Own => Some(self.identity(n)),
+            Claim::Nothing => None,
+            Claim::That(other) => Some(self.identity(usize::from(other) % COLLECTIONS)),
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        self.shelf.url(path)
+    }
+
+    fn clock(&self) -> DateTime<Utc> {
+        self.now + self.ahead
+    }
+
+    fn item(&self, made: &Made) -> Item {
+        let instant = self.clock() - TimeDelta::minutes(i64::from(made.ago));
+        let (at, rank, datetime) = stamp(instant, made.style);
+        let url = self.url(&format!("/p{}?a=1&b=2", made.page));
+        let kind = KINDS[usize::from(made.kind) % KINDS.len()];
+        Item {
+            loc: url.clone(),
+            key: Key {
+                at,
+                url,
+                kind,
+                rank,
+            },
+            datetime,
+        }
+    }
+
     /// A list of a collection; the last one is the open one.
     fn list(&mut self, collection: u8, list: u8) -> &mut List {
         let lists = &mut self.collections[usize::from(collection) % COLLECTIONS].lists;
@@ -396,26 +389,6 @@ impl Site {
             paths.extend(collection.lists.iter().map(|list| list.path.clone()));
         }
         paths
-    }
-
-    /// A document as it is now, if there is one at this address.
-    fn document(&self, path: &str) -> Option<(Content, String)> {
-        if path == ROOT {
-            return Some(self.description());
-        }
-        for (n, collection) in self.collections.iter().enumerate() {
-            if path == format!("/c{n}/capabilities.xml") {
-                return Some(self.capabilities(n, collection));
-            }
-            if path == format!("/c{n}/index.xml") && collection.is_indexed {
-                return Some(self.index(n, collection));
-            }
-            let list = collection.lists.iter().find(|list| list.path == path);
-            if let Some(list) = list {
-                return list.is_served.then(|| self.list_document(n, list));
-            }
-        }
-        None
     }
 
     fn description(&self) -> (Content, String) {

@@ -7,24 +7,15 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use sitebell::change::{Change, Entry};
-use sitebell::store::ChangeRow;
+use sitebell::change::Change;
+use sitebell::store::{ChangeRow, SiteRow};
 
-use super::shelf::{Answered, Shelf};
 use super::site::{Child, Content, Key, ROOT};
+use crate::histories::follower::{self, FEED_ENTRIES, Verdict, ensure, pruned};
+use crate::histories::shelf::{Answered, Shelf};
 
 /// For how long a server is believed that nothing has changed.
 const TRUST: TimeDelta = TimeDelta::days(7);
-/// Entries with which a feed begins, and which are never forgotten.
-const FEED_ENTRIES: usize = 50;
-
-macro_rules! ensure {
-    ($condition:expr, $($message:tt)+) => {
-        if !$condition {
-            return Err(format!($($message)+));
-        }
-    };
-}
 
 type Times = HashMap<Key, u32>;
 
@@ -37,15 +28,7 @@ pub struct Model {
     /// Every entry that there ever was.
     ids: HashSet<String>,
     /// Everything that was announced and not forgotten, as found.
-    pub announced: Vec<ChangeRow>,
-}
-
-/// What there is to say of a check that did nothing wrong.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Right,
-    /// It cannot be judged, nor can those after it.
-    Vague,
+    announced: Vec<ChangeRow>,
 }
 
 #[derive(Default)]
@@ -96,17 +79,11 @@ pub fn key(change: &Change) -> Key {
     }
 }
 
-impl Model {
-    /// The site was removed: nothing is known any more, except that no id may ever come again.
-    pub fn forget(&mut self) {
-        *self = Model {
-            ids: std::mem::take(&mut self.ids),
-            ..Model::default()
-        };
-    }
+impl follower::Model for Model {
+    type Content = Content;
+    const LAST_CHECKS: usize = 1;
 
-    /// Judges what a check at `now` found, by what it was answered.
-    pub fn judge(
+    fn judge(
         &mut self,
         now: DateTime<Utc>,
         log: &[(String, Answered)],
@@ -181,6 +158,37 @@ impl Model {
         Ok(Verdict::Right)
     }
 
+    fn judge_progress(&self, site: &SiteRow, now: DateTime<Utc>) -> Result<(), String> {
+        site.collections.iter().try_for_each(|collection| {
+            let last_processed = collection.last_processed.map(|moment| moment.start());
+            self.compare_progress(collection.identity.as_str(), last_processed, now)
+        })
+    }
+
+    fn announced(&self) -> &[ChangeRow] {
+        &self.announced
+    }
+
+    fn prune(&mut self, keep: usize) {
+        for tracked in self.collections.values_mut() {
+            tracked.prune(keep);
+        }
+        let known: HashSet<&String> = (self.collections.values())
+            .flat_map(|tracked| &tracked.rows)
+            .filter_map(|(_, entry)| entry.as_ref())
+            .collect();
+        self.announced.retain(|row| known.contains(&row.entry));
+    }
+
+    fn forget(&mut self) {
+        *self = Model {
+            ids: std::mem::take(&mut self.ids),
+            ..Model::default()
+        };
+    }
+}
+
+impl Model {
     /// Whether a collection is known by another Capability List, which is still there and does not describe another one.
     fn is_of_another(
         &self,
@@ -220,53 +228,8 @@ impl Model {
         }
     }
 
-    /// Forgets what is beyond the limit, and is no more than a list.
-    pub fn prune(&mut self, keep: usize) {
-        for tracked in self.collections.values_mut() {
-            tracked.prune(keep);
-        }
-        let known: HashSet<&String> = (self.collections.values())
-            .flat_map(|tracked| &tracked.rows)
-            .filter_map(|(_, entry)| entry.as_ref())
-            .collect();
-        self.announced.retain(|row| known.contains(&row.entry));
-    }
-
-    /// That these are all changes and entries that there should be.
-    pub fn compare(
-        &self,
-        changes: &[ChangeRow],
-        entries: &[(String, Entry)],
-    ) -> Result<(), String> {
-        ensure!(
-            changes == self.announced,
-            "the history is {changes:?} and should be {:?}",
-            self.announced
-        );
-        let mut inside = 0;
-        let mut ids = HashSet::new();
-        for (collection, entry) in entries {
-            let expected: Vec<&Change> = (self.announced.iter())
-                .filter(|row| row.entry == entry.id && row.collection.as_str() == collection)
-                .map(|row| &row.change)
-                .collect();
-            ensure!(
-                expected == entry.changes.iter().collect::<Vec<_>>(),
-                "entry {entry:?} of {collection} should hold {expected:?}"
-            );
-            ensure!(ids.insert(&entry.id), "two entries are {}", entry.id);
-            inside += expected.len();
-        }
-        ensure!(
-            inside == self.announced.len(),
-            "{inside} changes are in entries, and {} were announced",
-            self.announced.len()
-        );
-        Ok(())
-    }
-
     /// That a collection has come as far as it should have, and not beyond the present.
-    pub fn compare_progress(
+    fn compare_progress(
         &self,
         collection: &str,
         last_processed: Option<DateTime<Utc>>,
@@ -536,28 +499,11 @@ impl Tracked {
     }
 
     fn prune(&mut self, keep: usize) {
-        let Some(mut cut) = self.rows.len().checked_sub(keep).filter(|cut| *cut > 0) else {
+        if self.rows.len() <= keep {
             return;
-        };
-        let mut shown: Vec<&String> = Vec::new();
-        for (place, (_, entry)) in self.rows.iter().enumerate().rev() {
-            let Some(entry) = entry else { continue };
-            if shown.last() != Some(&entry) {
-                if shown.len() == FEED_ENTRIES {
-                    break;
-                }
-                shown.push(entry);
-            }
-            if cut > place {
-                cut = place;
-            }
         }
-        while cut > 0 && cut < self.rows.len() && {
-            let (_, entry) = &self.rows[cut];
-            entry.is_some() && self.rows[cut - 1].1 == *entry
-        } {
-            cut -= 1;
-        }
+        let entries = self.rows.iter().map(|(_, entry)| entry.as_deref());
+        let cut = pruned(entries, keep);
         for (key, _) in self.rows.drain(..cut) {
             self.horizon = self.horizon.max(Some(key.at));
         }

@@ -1,0 +1,305 @@
+//! What a reading saw of the pages: document by document, and all of them together.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{Extra, KnownPages, PageKey, PageTable, Stamp, short_hash};
+use crate::change::Page;
+
+/// What a list says of a page that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    /// When it was last modified.
+    pub stamp: Stamp,
+    /// A hash of its checksum; 0 if it has none.
+    pub hash: u32,
+    /// What else is said about it.
+    pub extra: Option<Box<Extra>>,
+}
+
+impl Sight {
+    fn of(page: &Page) -> Sight {
+        Sight {
+            stamp: Stamp::of(page.lastmod),
+            // Never 0, which means that there is none.
+            hash: page.hash.as_deref().map_or(0, |hash| short_hash(hash) | 1),
+            extra: None,
+        }
+    }
+}
+
+/// What one document of a list shows.
+#[derive(Debug, Clone, Default)]
+pub struct Sheet {
+    known: Arc<KnownPages>,
+    /// The places of pages that are as they are remembered.
+    same: Vec<u32>,
+    /// Those of pages that are not.
+    other: Vec<(u32, Sight)>,
+    /// Those of pages that are to be forgotten.
+    private: Vec<u32>,
+    fresh: PageTable,
+}
+
+impl Sheet {
+    /// An empty one, for a collection of which these pages are known.
+    pub fn new(known: Arc<KnownPages>) -> Sheet {
+        Sheet {
+            known,
+            ..Sheet::default()
+        }
+    }
+
+    /// Takes a page.
+    pub fn add(&mut self, page: &Page) {
+        let mut sight = Sight::of(page);
+        let Some(place) = self.known.find(PageKey::of(&page.url)) else {
+            // Nothing at all is kept of a page that is private.
+            if page.is_private {
+                return;
+            }
+            sight.extra = Extra::of(page);
+            return self.fresh.push(&page.url, sight, 0, false);
+        };
+        // There are never four thousand million of them.
+        let number = u32::try_from(place).unwrap_or(u32::MAX);
+        if page.is_private {
+            self.private.push(number);
+            return;
+        }
+        let is_same =
+            self.known.stamps[place] == sight.stamp && self.known.hashes[place] == sight.hash;
+        if is_same {
+            self.same.push(number);
+        } else {
+            sight.extra = Extra::of(page);
+            self.other.push((number, sight));
+        }
+    }
+
+    /// What is said about the pages that were not known, for others that are the same pages.
+    pub fn titles(&self) -> impl Iterator<Item = (PageKey, Extra)> {
+        let extras = self.fresh.extras.iter();
+        extras.map(|(&place, extra)| (PageKey::of(self.fresh.url(place)), (**extra).clone()))
+    }
+
+    /// The addresses of the pages that were not known.
+    pub fn urls(&self) -> impl Iterator<Item = &str> {
+        (0..self.fresh.len()).map(|place| self.fresh.url(place))
+    }
+
+    /// How many pages it has.
+    pub fn len(&self) -> usize {
+        self.same.len() + self.other.len() + self.private.len() + self.fresh.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What all documents of a list showed together.
+#[derive(Debug, Clone, Default)]
+pub struct Sighted {
+    /// What was known before.
+    pub known: Arc<KnownPages>,
+    /// Whether each known page was seen.
+    seen: Vec<bool>,
+    /// Known pages that are not as they were, by their places.
+    pub other: HashMap<usize, Sight>,
+    /// Known pages that were only seen in another document than before, and in which.
+    pub moved: HashMap<usize, u32>,
+    /// Pages that were not known.
+    pub fresh: PageTable,
+    fresh_places: HashMap<PageKey, usize>,
+    /// Known pages of lists of what is new that are now in a lasting one.
+    settled: HashSet<usize>,
+    /// Known pages that their author wants to be forgotten.
+    pub private: HashSet<usize>,
+    /// Documents that have not changed, so that their pages are as they were.
+    unchanged: HashSet<u32>,
+    /// Documents that were read, or have not changed.
+    read: HashSet<u32>,
+    /// Documents that belong to the list and could not be read.
+    pub unread: Vec<u32>,
+}
+
+impl Sighted {
+    /// Nothing yet.
+    pub fn new(known: Arc<KnownPages>) -> Sighted {
+        let mut sighted = Sighted::default();
+        sighted.know(known);
+        sighted
+    }
+
+    /// What was known before, if that was not said yet. Every sheet brings it along.
+    pub fn know(&mut self, known: Arc<KnownPages>) {
+        if self.seen.is_empty() {
+            self.seen = vec![false; known.len()];
+            self.known = known;
+        }
+    }
+
+    /// Whether every document said that it has not changed.
+    pub fn is_unchanged(&self) -> bool {
+        self.unread.is_empty() && self.read == self.unchanged
+    }
+
+    /// Takes what the document `part` shows.
+    pub fn take(&mut self, sheet: Sheet, part: u32, is_window: bool) {
+        if self.seen.is_empty() {
+            self.know(sheet.known.clone());
+        }
+        self.read.insert(part);
+        // It may have been said before that it has not changed.
+        self.unchanged.remove(&part);
+        for place in sheet.same {
+            self.see(place as usize, part, is_window);
+        }
+        for (place, sight) in sheet.other {
+            let place = place as usize;
+            self.see(place, part, is_window);
+            // A page that is listed twice is as new as the newer of the two.
+            match self.other.get(&place) {
+                Some(before) if before.stamp >= sight.stamp => {}
+                _ => {
+                    self.other.insert(place, sight);
+                }
+            }
+        }
+        self.private
+            .extend(sheet.private.into_iter().map(|place| place as usize));
+        let mut fresh = sheet.fresh;
+        for place in 0..fresh.len() {
+            let sight = Sight {
+                stamp: fresh.stamps[place],
+                hash: fresh.hashes[place],
+                extra: fresh.extras.remove(&place),
+            };
+            let url = fresh.url(place);
+            match self.fresh_places.entry(PageKey::of(url)) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(self.fresh.len());
+                    self.fresh.push(url, sight, part, is_window);
+                }
+                Entry::Occupied(known) => self.fresh.passing[*known.get()] &= is_window,
+            }
+        }
+    }
+
+    fn see(&mut self, place: usize, part: u32, is_window: bool) {
+        if !is_window && self.known.states[place] & 2 != 0 {
+            self.settled.insert(place);
+        }
+        if self.known.parts[place] == part {
+            self.moved.remove(&place);
+        } else if !self.seen[place] {
+            self.moved.insert(place, part);
+        }
+        self.seen[place] = true;
+    }
+
+    /// The document `part` has not changed: all its pages are as they were.
+    pub fn take_unchanged(&mut self, part: u32) {
+        self.read.insert(part);
+        self.unchanged.insert(part);
+    }
+
+    /// The document `part` belongs to the list, and could not be read.
+    pub fn miss(&mut self, part: u32) {
+        self.unread.push(part);
+    }
+
+    /// Whether a page that was not seen may be in a document that has not changed: several may list it, and it is
+    /// remembered with one of them.
+    pub fn has_doubts(&self) -> bool {
+        if self.unchanged.is_empty() {
+            return false;
+        }
+        let unread: HashSet<u32> = self.unread.iter().copied().collect();
+        let is_absent = |place: usize| {
+            let part = self.known.parts[place];
+            let is_out_of_sight = !self.seen[place] && !self.private.contains(&place);
+            is_out_of_sight && !self.unchanged.contains(&part) && !unread.contains(&part)
+        };
+        (0..self.known.len()).any(is_absent)
+    }
+
+    /// Gives pages their titles that have none.
+    pub fn entitle(&mut self, titles: &HashMap<PageKey, Extra>) {
+        for place in 0..self.fresh.len() {
+            let has_title = (self.fresh.extra(place)).is_some_and(|extra| extra.title.is_some());
+            if let Some(extra) = titles.get(&PageKey::of(self.fresh.url(place)))
+                && !has_title
+            {
+                self.fresh.extras.insert(place, Box::new(extra.clone()));
+            }
+        }
+        for (place, sight) in &mut self.other {
+            let has_title = (sight.extra.as_ref()).is_some_and(|extra| extra.title.is_some());
+            if let Some(extra) = titles.get(&self.known.keys[*place])
+                && !has_title
+            {
+                sight.extra = Some(Box::new(extra.clone()));
+            }
+        }
+    }
+
+    /// Puts together what was said of whole documents; to be called once, when all of them were taken.
+    pub fn settle(&mut self) {
+        if self.unchanged.is_empty() {
+            return;
+        }
+        for place in 0..self.known.len() {
+            if self.unchanged.contains(&self.known.parts[place]) {
+                self.seen[place] = true;
+                self.moved.remove(&place);
+            }
+        }
+    }
+
+    /// Whether the document that listed a known page was read, and does not list it.
+    pub fn has_left(&self, place: usize) -> bool {
+        let part = self.known.parts[place];
+        !self.seen[place] && self.read.contains(&part) && !self.unchanged.contains(&part)
+    }
+
+    /// Whether a known page was seen.
+    pub fn is_seen(&self, place: usize) -> bool {
+        self.seen[place]
+    }
+
+    /// Whether a page of a list of what is new is now in a lasting one.
+    pub fn has_settled(&self, place: usize) -> bool {
+        self.settled.contains(&place)
+    }
+
+    /// How many pages the list has.
+    pub fn len(&self) -> usize {
+        self.seen.iter().filter(|seen| **seen).count() + self.fresh.len()
+    }
+
+    /// Whether the list has no page.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Keeps only the unknown pages for which this holds.
+    pub fn keep_fresh(&mut self, keeps: impl Fn(&str) -> bool) {
+        let mut all = std::mem::take(&mut self.fresh);
+        for place in 0..all.len() {
+            if keeps(all.url(place)) {
+                let url = all.url(place).to_owned();
+                let sight = Sight {
+                    stamp: all.stamps[place],
+                    hash: all.hashes[place],
+                    extra: all.extras.remove(&place),
+                };
+                self.fresh
+                    .push(&url, sight, all.parts[place], all.passing[place]);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Pages with their addresses, as a list has them and as they are written.
+
+use std::collections::HashMap;
+
+use super::{KnownPage, PageKey, PageState, Sight, Stamp, twin_of};
+use crate::change::Page;
+use crate::moment::Moment;
+
+/// Titles and summaries are kept for so many pages of one reading; those with the newest dates win.
+const MAX_EXTRAS: usize = 20_000;
+
+/// What a list says about a page beyond its address and its time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// As in [`Page`].
+    pub published: Option<Moment>,
+    /// As in [`Page`].
+    pub title: Option<String>,
+    /// As in [`Page`].
+    pub summary: Option<String>,
+    /// As in [`Page`].
+    pub author: Option<String>,
+    /// As in [`Page`].
+    pub language: Option<String>,
+    /// As in [`Page`].
+    pub tags: Vec<String>,
+}
+
+impl Extra {
+    pub(super) fn of(page: &Page) -> Option<Box<Extra>> {
+        let Page {
+            published,
+            title,
+            summary,
+            author,
+            language,
+            tags,
+            ..
+        } = page;
+        let says_something = published.is_some()
+            || title.is_some()
+            || summary.is_some()
+            || author.is_some()
+            || language.is_some()
+            || !tags.is_empty();
+        says_something.then(|| {
+            Box::new(Extra {
+                published: *published,
+                title: title.clone(),
+                summary: summary.clone(),
+                author: author.clone(),
+                language: language.clone(),
+                tags: tags.clone(),
+            })
+        })
+    }
+}
+
+/// Pages with their addresses, one behind the other in one text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageTable {
+    text: String,
+    ends: Vec<usize>,
+    pub(super) stamps: Vec<Stamp>,
+    pub(super) hashes: Vec<u32>,
+    pub(super) parts: Vec<u32>,
+    pub(super) passing: Vec<bool>,
+    pub(super) extras: HashMap<usize, Box<Extra>>,
+}
+
+impl PageTable {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The address of a page.
+    pub fn url(&self, place: usize) -> &str {
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[place]]
+    }
+
+    /// When it was last modified.
+    pub fn stamp(&self, place: usize) -> Stamp {
+        self.stamps[place]
+    }
+
+    /// What else is said about it.
+    pub fn extra(&self, place: usize) -> Option<&Extra> {
+        self.extras.get(&place).map(|extra| &**extra)
+    }
+
+    /// What to remember of it.
+    pub fn known(&self, place: usize) -> KnownPage {
+        let url = self.url(place);
+        KnownPage {
+            key: PageKey::of(url),
+            stamp: self.stamps[place],
+            twin: twin_of(url),
+            hash: self.hashes[place],
+            part: self.parts[place],
+            state: PageState {
+                is_missing: false,
+                is_passing: self.passing[place],
+            },
+        }
+    }
+
+    pub(super) fn push(&mut self, url: &str, sight: Sight, part: u32, is_passing: bool) {
+        let place = self.len();
+        self.text.push_str(url);
+        self.ends.push(self.text.len());
+        self.stamps.push(sight.stamp);
+        self.hashes.push(sight.hash);
+        self.parts.push(part);
+        self.passing.push(is_passing);
+        if let Some(extra) = sight.extra {
+            self.extras.insert(place, extra);
+            if self.extras.len() > MAX_EXTRAS {
+                self.forget_old_extras();
+            }
+        }
+    }
+
+    fn forget_old_extras(&mut self) {
+        let mut stamps: Vec<Stamp> = self
+            .extras
+            .keys()
+            .map(|&place| self.stamps[place])
+            .collect();
+        let middle = stamps.len() / 2;
+        let (_, &mut median, _) = stamps.select_nth_unstable(middle);
+        let mut left = middle;
+        self.extras.retain(|&place, _| {
+            let keeps = self.stamps[place] > median || (self.stamps[place] == median && left > 0);
+            left = left.saturating_sub(usize::from(keeps));
+            keeps
+        });
+    }
+}
+
+/// What to write about pages, in the order of the fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageWrites {
+    /// Pages to forget.
+    pub remove: Vec<PageKey>,
+    /// Pages of which everything is to be forgotten, what was said about them included.
+    pub forget: Vec<PageKey>,
+    /// Pages to remember anew, whatever is remembered of them; their addresses stay.
+    pub update: Vec<KnownPage>,
+    /// Pages to add, with their addresses.
+    pub insert: PageTable,
+}
+
+impl PageWrites {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.remove.is_empty()
+            && self.forget.is_empty()
+            && self.update.is_empty()
+            && self.insert.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_of_old_pages_are_forgotten_first() {
+        let mut table = PageTable::default();
+        for number in 0..(MAX_EXTRAS as i64 + 10) {
+            let extra = Extra {
+                title: Some("t".into()),
+                ..Extra::default()
+            };
+            let sight = Sight {
+                stamp: Stamp::of(Moment::from_parts(1_700_000_000 + number, 4)),
+                hash: 0,
+                extra: Some(Box::new(extra)),
+            };
+            table.push(&format!("https://fox.example/{number}"), sight, 0, false);
+        }
+        assert!(table.extras.len() <= MAX_EXTRAS);
+        assert!(table.extra(table.len() - 1).is_some() && table.extra(0).is_none());
+    }
+}
