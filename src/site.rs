@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Position, Url};
 
 use crate::text::MAX_ADDRESS_CHARS;
 
@@ -308,7 +308,18 @@ impl fmt::Display for SiteUrl {
 /// decided by it.
 pub fn host_key(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    format!("{host}:{}", url.port_or_known_default().unwrap_or_default())
+    let mut key = String::with_capacity(host.len() + ":65535".len());
+    key.push_str(host);
+    match url.port() {
+        // As it stands in the address.
+        Some(_) => key.push_str(&url[Position::AfterHost..Position::AfterPort]),
+        None => key.push_str(match url.scheme() {
+            "https" => ":443",
+            "http" => ":80",
+            _ => ":0",
+        }),
+    }
+    key
 }
 
 fn is_web(scheme: &str) -> bool {
@@ -333,12 +344,11 @@ fn begins_with_port(text: &str) -> bool {
 
 /// Whether two addresses are on the same site: the same host and port, with or without `www.`, over http or https.
 pub fn same_site(one: &Url, other: &Url) -> bool {
-    let host = |url: &Url| {
-        url.host_str()
-            .map(|host| host.strip_prefix("www.").unwrap_or(host).to_owned())
-    };
-    let port = |url: &Url| url.port();
-    host(one) == host(other) && port(one) == port(other)
+    fn host(url: &Url) -> Option<&str> {
+        let host = url.host_str()?;
+        Some(host.strip_prefix("www.").unwrap_or(host))
+    }
+    host(one) == host(other) && one.port() == other.port()
 }
 
 /// Whether `inner` is the page `outer` or lies below it, on the same site.

@@ -206,14 +206,17 @@ fn document(place: usize, host: &str, generation: u64) -> String {
     match place {
         0 => {
             text += &format!(
-                "<rs:ln rel=\"describes\" href=\"http://{host}/\"/>\n<rs:md capability=\"description\"/>\n\
-                 <url><loc>http://{host}{capabilities}</loc><rs:md capability=\"capabilitylist\"/></url>\n"
+                "<rs:ln rel=\"describes\" href=\"http://{host}/\"/>\n\
+                 <rs:ln rel=\"describedby\" href=\"http://{host}/\"/>\n<rs:md capability=\"description\"/>\n\
+                 <url><loc>http://{host}{capabilities}</loc><rs:md capability=\"capabilitylist\"/>\
+                 <rs:ln rel=\"describes\" href=\"http://{host}/\"/>\
+                 <rs:ln rel=\"describedby\" href=\"http://{host}/\"/></url>\n"
             );
         }
         1 => {
             text += &format!(
                 "<rs:ln rel=\"describes\" href=\"http://{host}/\"/>\n<rs:ln rel=\"up\" href=\"http://{host}{description}\"/>\n\
-                 <rs:md capability=\"capabilitylist\"/>\n\
+                 <rs:ln rel=\"describedby\" href=\"http://{host}/\"/>\n<rs:md capability=\"capabilitylist\"/>\n\
                  <url><loc>http://{host}{changes}</loc><rs:md capability=\"changelist\"/></url>\n"
             );
         }

@@ -1,6 +1,6 @@
 //! The table of what was measured and what it had to be.
 
-use super::Failure;
+use super::{Arguments, Failure};
 
 /// How often something is measured before a missed limit counts.
 const ATTEMPTS: usize = 3;
@@ -33,6 +33,8 @@ impl Limit {
 /// What was measured. A row is printed as soon as it is known.
 pub struct Table {
     all_kept: bool,
+    /// `--only` with some words of a row measures no other, for whoever works on it.
+    only: Option<String>,
 }
 
 impl Table {
@@ -40,7 +42,10 @@ impl Table {
     pub fn new(subject: &str) -> Table {
         println!("{subject:66} | {:>8} | {:>10} | ok", "measured", "limit");
         println!("{:-<66}-|-{:-<8}-|-{:-<10}-|---", "", "", "");
-        Table { all_kept: true }
+        Table {
+            all_kept: true,
+            only: Arguments::read().value("--only").map(str::to_owned),
+        }
     }
 
     /// Measures until the limit is kept, or often enough to say that it is not.
@@ -50,6 +55,9 @@ impl Table {
         limit: Limit,
         mut measure: impl FnMut() -> Result<f64, Failure>,
     ) -> Result<(), Failure> {
+        if self.only.as_ref().is_some_and(|only| !what.contains(only)) {
+            return Ok(());
+        }
         let mut number = measure()?;
         for _ in 1..ATTEMPTS {
             if limit.is_kept(number) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use url::Url;
+use url::{Position, Url};
 
 use crate::change::Change;
 use crate::fetch::FetchError;
@@ -357,9 +357,13 @@ impl<'a, 'b> Lists<'a, 'b> {
             self.add(Problem::new(Code::FutureDatetime, &list.url, message));
         }
         let home = &self.home;
+        let origin = &list.url[..Position::BeforePath];
         let away = |change: &&Change| {
-            Url::parse(&change.url)
-                .is_ok_and(|url| !same_site(&url, &list.url) && !same_site(&url, home))
+            // Mostly so, and an address takes its time to be read.
+            let path = change.url.strip_prefix(origin);
+            !path.is_some_and(|path| path.starts_with('/'))
+                && Url::parse(&change.url)
+                    .is_ok_and(|url| !same_site(&url, &list.url) && !same_site(&url, home))
         };
         if let Some(change) = list.changes.iter().find(away) {
             let message = format!(

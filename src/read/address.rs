@@ -3,7 +3,7 @@
 //! Only http and https without credentials come out, so that nothing later needs to ask again. Whether an address may
 //! be fetched is a different question, and the fetcher's.
 
-use url::Url;
+use url::{Position, Url};
 
 use crate::text::MAX_ADDRESS_CHARS;
 
@@ -29,7 +29,7 @@ pub fn resolve(text: &mut String, base: &Url) -> Result<bool, AddressError> {
     if text.len() > MAX_ADDRESS_CHARS && text.chars().count() > MAX_ADDRESS_CHARS {
         return Err(AddressError::TooLong);
     }
-    if is_serialised(text) {
+    if is_serialised(text, base) {
         return Ok(false);
     }
     let (url, relative) = match Url::parse(text) {
@@ -69,7 +69,13 @@ fn check(url: &Url) -> Result<(), AddressError> {
 ///
 /// Nearly every address in a Change List is, and parsing it would take longer than reading the entry around it. A no
 /// only means that the parser has to be asked.
-fn is_serialised(text: &str) -> bool {
+fn is_serialised(text: &str, base: &Url) -> bool {
+    // Mostly pages are where their list is, and of that host we know how it is written.
+    if let Some(path) = text.strip_prefix(&base[..Position::BeforePath])
+        && path.starts_with('/')
+    {
+        return has_plain_origin(base) && is_plain_path(path.as_bytes());
+    }
     let Some(rest) = text
         .strip_prefix("https://")
         .or_else(|| text.strip_prefix("http://"))
@@ -81,6 +87,11 @@ fn is_serialised(text: &str) -> bool {
         return false;
     };
     is_plain_host(&bytes[..slash]) && bytes[slash] == b'/' && is_plain_path(&bytes[slash..])
+}
+
+/// Whether pages may be at the origin of `base`.
+fn has_plain_origin(base: &Url) -> bool {
+    check(base).is_ok() && base.has_host()
 }
 
 fn is_host(byte: u8) -> bool {
@@ -202,7 +213,10 @@ mod tests {
             plain in r"https?://[a-z0-9]{1,6}(\.[a-z0-9-]{1,4}){0,3}/[a-z0-9./?%-]{0,20}",
         ) {
             for text in [text, plain] {
-                if is_serialised(&text) {
+                for base in [base(), Url::parse(&text).unwrap_or_else(|_| base())] {
+                    if !is_serialised(&text, &base) {
+                        continue;
+                    }
                     let url = Url::parse(&text).map_err(|error| TestCaseError::fail(format!("{text}: {error}")))?;
                     prop_assert_eq!(url.as_str(), text.as_str());
                     prop_assert_eq!(check(&url), Ok(()));
@@ -214,11 +228,20 @@ mod tests {
     #[test]
     fn the_usual_address_takes_the_short_cut() {
         assert!(is_serialised(
-            "https://example.com/my-shrine/page-00017.html"
+            "https://example.com/my-shrine/page-00017.html",
+            &base()
         ));
-        assert!(is_serialised("http://www.example.com/a_b/~c/?d=e&f=%20g"));
-        assert!(!is_serialised("https://example.com"));
-        assert!(!is_serialised("https://1.2.3.4/"));
-        assert!(!is_serialised("https://xn--bcher-kva.example/"));
+        let odd = Url::parse("http://127.0.0.1:8080/list.xml").unwrap();
+        assert!(is_serialised("http://127.0.0.1:8080/den/?a=b", &odd));
+        assert!(!is_serialised("http://127.0.0.1:80/den/", &odd));
+        assert!(!is_serialised("http://127.0.0.1:80801/", &odd));
+        assert!(!is_serialised("http://127.0.0.1:8080/a/../b", &odd));
+        assert!(is_serialised(
+            "http://www.example.com/a_b/~c/?d=e&f=%20g",
+            &base()
+        ));
+        assert!(!is_serialised("https://example.com", &base()));
+        assert!(!is_serialised("https://1.2.3.4/", &base()));
+        assert!(!is_serialised("https://xn--bcher-kva.example/", &base()));
     }
 }

@@ -472,6 +472,10 @@ impl Turn {
     fn leave_place(&self) {
         self.inner.places().has_read(self.site);
         self.inner.begin_waiting();
+        // Not only when a check has ended: many end at the same moment, when they are on the disk, and none in between.
+        if self.inner.places().wanted() > 0 {
+            self.inner.wake.notify_one();
+        }
     }
 }
 

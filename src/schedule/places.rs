@@ -208,8 +208,8 @@ impl Places {
 
     /// How many more sites should wait, so that no place is ever free for want of them.
     pub(super) fn wanted(&self) -> usize {
-        match self.due.len() <= self.count / 2 {
-            true => self.count - self.due.len(),
+        match self.due.len() <= self.count {
+            true => 2 * self.count - self.due.len(),
             false => 0,
         }
     }

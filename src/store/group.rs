@@ -47,43 +47,70 @@ impl Queue {
 
     /// Runs the writes that wait, at least one of them, and answers them.
     pub(super) fn run(&self, db: &Connection, path: &Path) {
-        if let Err(error) = patiently(|| run(db, "BEGIN IMMEDIATE")) {
-            // The others try for themselves, as they would if they had come later.
-            if let Some(write) = self.next() {
-                write.refuse(error.at(path));
-            }
-            return;
-        }
-        let undo = Undo(db);
         let begun = Instant::now();
-        let mut done: Vec<Box<dyn Write>> = Vec::new();
-        while let Some(mut write) = self.next() {
-            // What comes first needs no way back but that of the whole transaction.
-            let is_first = done.is_empty();
-            let kept = match is_first {
-                true => write.run(db),
-                false => within_savepoint(db, &mut *write),
-            };
-            done.push(write);
-            // SQLite itself ends a transaction for which there is no room.
-            if db.is_autocommit() || (is_first && !kept) {
-                break;
-            }
-            if begun.elapsed() >= LONG_ENOUGH {
-                break;
+        let mut group: Vec<Box<dyn Write>> = Vec::new();
+        loop {
+            match self.attempt(db, &mut group, begun) {
+                Attempt::Kept => break,
+                Attempt::Refused(place) => {
+                    group.remove(place).answer(path);
+                    if group.is_empty() {
+                        return;
+                    }
+                }
+                Attempt::Lost => {
+                    group.iter_mut().for_each(|write| write.run_alone(db));
+                    break;
+                }
+                Attempt::NotBegun(error) => {
+                    // The others try for themselves, as they would if they had come later.
+                    let first = match group.is_empty() {
+                        true => self.next(),
+                        false => Some(group.remove(0)),
+                    };
+                    if let Some(write) = first {
+                        write.refuse(error.at(path));
+                    }
+                    self.lock().extend(group);
+                    return;
+                }
             }
         }
-        let is_lost = match &done[..] {
-            // One alone had its try; its answer is right, whatever became of it.
-            [only] if !only.is_kept() => false,
-            _ => db.is_autocommit() || patiently(|| run(db, "COMMIT")).is_err(),
-        };
-        drop(undo);
-        for mut write in done {
-            if is_lost {
-                write.run_alone(db);
+        group.into_iter().for_each(|write| write.answer(path));
+    }
+
+    /// Runs a group in one transaction, and takes in those who wait while there is time.
+    ///
+    /// There is no way back for one write alone (a savepoint copies every page that is written after it), so one that
+    /// fails undoes the others as well, and they are run again without it. That is seldom.
+    fn attempt(&self, db: &Connection, group: &mut Vec<Box<dyn Write>>, begun: Instant) -> Attempt {
+        if let Err(error) = patiently(|| run(db, "BEGIN IMMEDIATE")) {
+            return Attempt::NotBegun(error);
+        }
+        let _undo = Undo(db);
+        let mut place = 0;
+        loop {
+            if place == group.len() {
+                let is_full = !group.is_empty() && begun.elapsed() >= LONG_ENOUGH;
+                let next = if is_full { None } else { self.next() };
+                match next {
+                    Some(write) => group.push(write),
+                    None => break,
+                }
             }
-            write.answer(path);
+            let is_kept = group[place].run(db);
+            // SQLite itself ends a transaction for which there is no room.
+            if db.is_autocommit() && group.len() > 1 {
+                return Attempt::Lost;
+            }
+            if !is_kept {
+                return Attempt::Refused(place);
+            }
+            place += 1;
+        }
+        match patiently(|| run(db, "COMMIT")) {
+            Ok(()) => Attempt::Kept,
+            Err(_) => Attempt::Lost,
         }
     }
 
@@ -104,26 +131,16 @@ impl Queue {
     }
 }
 
-/// Runs one write among others. Whether it is kept.
-fn within_savepoint(db: &Connection, write: &mut dyn Write) -> bool {
-    if let Err(error) = run(db, "SAVEPOINT one_write") {
-        write.fail(error);
-        return false;
-    }
-    let kept = write.run(db);
-    if db.is_autocommit() {
-        return false;
-    }
-    let undone = match kept {
-        true => Ok(()),
-        false => run(db, "ROLLBACK TO one_write"),
-    };
-    if undone.and_then(|()| run(db, "RELEASE one_write")).is_err() {
-        // Rather all of them once more than half of one.
-        drop(Undo(db));
-        return false;
-    }
-    kept
+/// What came of running a group.
+enum Attempt {
+    /// All of it is on the disk.
+    Kept,
+    /// The write at this place failed, and nothing is left of any.
+    Refused(usize),
+    /// Nothing is left of it, and not because of what one of them answered.
+    Lost,
+    /// The file could not be had.
+    NotBegun(StoreError),
 }
 
 /// A write in the queue, whatever it answers.
@@ -134,7 +151,6 @@ trait Write: Send {
     /// In a transaction of its own.
     fn run_alone(&mut self, db: &Connection);
     fn is_kept(&self) -> bool;
-    fn fail(&mut self, error: StoreError);
     fn answer(self: Box<Self>, path: &Path);
     fn refuse(self: Box<Self>, error: StoreError);
 }
@@ -166,10 +182,6 @@ where
 
     fn is_kept(&self) -> bool {
         matches!(self.result, Some(Ok(Ok(_))))
-    }
-
-    fn fail(&mut self, error: StoreError) {
-        self.result = Some(Ok(Err(error)));
     }
 
     fn answer(self: Box<Self>, path: &Path) {

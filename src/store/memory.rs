@@ -128,8 +128,7 @@ fn collections(
     store: &Store,
     site: SiteId,
 ) -> Result<Vec<CollectionMemory>, StoreError> {
-    let mut statement =
-        db.prepare_cached("SELECT * FROM collections WHERE site = ?1 ORDER BY id")?;
+    let mut statement = db.prepare_cached("SELECT * FROM collections WHERE site = ?1")?;
     let mut rows = statement.query([site.0])?;
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
@@ -159,6 +158,8 @@ fn collections(
             pages,
         });
     }
+    // Mostly there is one, and the database would make room for sorting thousands.
+    collections.sort_by_key(|collection| collection.id);
     Ok(collections)
 }
 

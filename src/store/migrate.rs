@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0005_pages.sql"),
     include_str!("../../migrations/0006_reports.sql"),
     include_str!("../../migrations/0007_reworded.sql"),
+    include_str!("../../migrations/0008_due.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

@@ -321,9 +321,10 @@ fn save_documents(
     documents: &[(Url, DocumentMemory)],
 ) -> Result<(), StoreError> {
     let mut insert = db.prepare_cached(
-        "INSERT OR REPLACE INTO documents
-           (site, url, read_at, validators_url, etag, last_modified, problems, outline)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO documents (site, url, read_at, validators_url, etag, last_modified, problems, outline)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (site, url) DO UPDATE SET read_at = ?3, validators_url = ?4, etag = ?5, last_modified = ?6,
+           problems = ?7, outline = ?8",
     )?;
     for (url, document) in documents {
         let validators = document.validators.as_ref();

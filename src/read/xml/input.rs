@@ -12,6 +12,9 @@ use memchr::{memchr_iter, memmem};
 /// How much is read, checked and handed on at a time.
 const CHUNK: usize = 32 * 1024;
 
+/// The same at first: most documents are smaller than that, and room for a large one costs more than reading a small one.
+const FIRST_CHUNK: usize = 4 * 1024;
+
 /// How far into the document the XML declaration may end.
 const DECLARATION: usize = 512;
 
@@ -154,7 +157,7 @@ impl<R: Read> Input<R> {
     /// Reads the first bytes and decides on the encoding.
     fn begin_source(&mut self) -> io::Result<()> {
         self.started = true;
-        self.raw = vec![0; CHUNK];
+        self.raw = vec![0; FIRST_CHUNK];
         let mut last = false;
         while self.raw_length < DECLARATION && !last {
             last = self.read()? == 0;
@@ -179,6 +182,9 @@ impl<R: Read> Input<R> {
     fn read(&mut self) -> io::Result<usize> {
         let read = read_some(&mut self.source, &mut self.raw[self.raw_length..])?;
         self.raw_length += read;
+        if self.raw_length == self.raw.len() {
+            self.raw.resize(CHUNK, 0);
+        }
         Ok(read)
     }
 
