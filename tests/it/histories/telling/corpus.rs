@@ -78,6 +78,34 @@ fn a_list_that_another_collection_read_meanwhile_has_changed_for_this_one() {
 }
 
 #[test]
+fn what_a_new_collection_passes_over_is_known_though_its_list_told_another_one_less() {
+    let made = Made {
+        page: 0,
+        kind: 0,
+        style: Style::Second,
+        ago: 0,
+    };
+    play::<site::Site>(&History {
+        seeds: vec![0, 50],
+        tagging: Tagging::Both,
+        steps: vec![
+            Site(SHARE),
+            Site(Lie),
+            Check { after: 1 },
+            Site(Insert {
+                to: 0,
+                list: u8::MAX,
+                made,
+                is_told: false,
+            }),
+            breaks(8, Breakage::Moved),
+            Site(Tag(Tagging::Both)),
+            Check { after: 1 },
+        ],
+    });
+}
+
+#[test]
 fn a_list_that_grows_between_two_collections_has_grown_for_both() {
     let Site(doing) = publish(0) else {
         unreachable!("the site does it")

@@ -449,7 +449,16 @@ impl Tracked {
         }
         let mut silent = Vec::new();
         if is_first {
-            let days = days(if least == most { &least } else { &announced }, now);
+            // Where one list gave two answers, it is not known which of them was for this collection; what both told was
+            // told, and what came beyond that is what was announced.
+            let mut surely = least.clone();
+            if least != most {
+                for (key, times) in &announced {
+                    let told = surely.entry(key.clone()).or_default();
+                    *told = (*told).max(*times);
+                }
+            }
+            let days = days(&surely, now);
             let (old, new) = days.split_at(days.len().saturating_sub(FEED_ENTRIES));
             silent.extend(old.iter().flatten().cloned());
             let mut given: Vec<Vec<Key>> = entries.iter().map(|(_, keys)| keys.clone()).collect();
