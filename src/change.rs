@@ -99,6 +99,28 @@ impl Page {
     }
 }
 
+/// Where the page of a change went, or came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved<'a> {
+    /// It is at this address now.
+    To(&'a str),
+    /// It was at this address before.
+    From(&'a str),
+}
+
+impl Change {
+    /// Whether the page has moved, as far as its author says so: one that is gone names the one that follows it, and one
+    /// that is new the one that it follows.
+    pub fn moved(&self) -> Option<Moved<'_>> {
+        let link = |rel: &str| self.details.links.iter().find(|link| link.rel == rel);
+        match self.kind {
+            ChangeKind::Deleted => link("successor-version").map(|link| Moved::To(&link.href)),
+            ChangeKind::Created => link("predecessor-version").map(|link| Moved::From(&link.href)),
+            ChangeKind::Updated => None,
+        }
+    }
+}
+
 /// What a source may add about a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Details {

@@ -29,6 +29,9 @@ pub enum Severity {
     Error,
 }
 
+/// Where the addresses in the examples are.
+const EXAMPLE_HOST: &str = "https://example.com/";
+
 /// A departure from the rules, found while reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -46,6 +49,21 @@ pub struct Problem {
     pub count: u32,
 }
 
+impl Code {
+    /// The example as an author can copy it: with the addresses of the host that the document is on.
+    pub fn snippet_for(self, document: &str) -> String {
+        let end_of_host = |(colon, _)| {
+            let host = colon + "://".len();
+            document[host..].find('/').map(|slash| host + slash + 1)
+        };
+        let host = document.match_indices("://").next().and_then(end_of_host);
+        match host {
+            Some(end) => self.snippet().replace(EXAMPLE_HOST, &document[..end]),
+            None => self.snippet().to_owned(),
+        }
+    }
+}
+
 impl Problem {
     /// A problem of a whole document.
     pub fn new(code: Code, document: &Url, message: impl Into<String>) -> Problem {
@@ -55,7 +73,7 @@ impl Problem {
             line: None,
             // Names of elements and prefixes come into it without quotation marks, and they may be anything.
             message: visible(&message.into(), MAX_MESSAGE_CHARS),
-            snippet: code.snippet().to_owned(),
+            snippet: code.snippet_for(document.as_str()),
             count: 1,
         }
     }
@@ -143,7 +161,8 @@ pub fn to_stored(problems: &[Problem]) -> String {
             document: problem.document.clone(),
             line: problem.line,
             message: problem.message.clone(),
-            snippet: (problem.snippet != problem.code.snippet()).then(|| problem.snippet.clone()),
+            snippet: (problem.snippet != problem.code.snippet_for(&problem.document))
+                .then(|| problem.snippet.clone()),
             count: problem.count,
         })
         .collect();
@@ -156,12 +175,13 @@ pub fn from_stored(text: &str) -> Option<Vec<Problem>> {
     let stored: Vec<Stored> = serde_json::from_str(text).ok()?;
     let problems = stored.into_iter().filter_map(|stored| {
         let code = Code::parse(&stored.code)?;
+        let usual = || code.snippet_for(&stored.document);
         Some(Problem {
             code,
+            snippet: stored.snippet.unwrap_or_else(usual),
             document: stored.document,
             line: stored.line,
             message: stored.message,
-            snippet: stored.snippet.unwrap_or_else(|| code.snippet().to_owned()),
             count: stored.count,
         })
     });
@@ -819,6 +839,21 @@ mod tests {
         assert_eq!(from_stored(&to_stored(&problems)), Some(problems));
         assert_eq!(from_stored("[]"), Some(vec![]));
         assert_eq!(from_stored("junk"), None);
+    }
+
+    #[test]
+    fn an_example_has_the_addresses_of_the_host_that_is_to_be_corrected() {
+        let url = "http://fox.example:8080/den/list.xml?page=2"
+            .parse()
+            .unwrap();
+        let problem = Problem::new(Code::NoDescribedby, &url, "none");
+        assert_eq!(
+            problem.snippet,
+            "<rs:ln rel=\"describedby\" href=\"http://fox.example:8080/about.xml\"/>"
+        );
+        for code in Code::ALL {
+            assert!(!code.snippet_for(url.as_str()).contains("example.com"));
+        }
     }
 
     #[test]

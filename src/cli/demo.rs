@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use tokio::task::spawn_blocking;
-use tokio::time::interval;
+use tokio::time::{Instant, interval_at};
 use tracing::error;
 use url::Url;
 
@@ -14,6 +15,7 @@ use super::CliError;
 use super::serve::listen;
 use crate::demo::Demo;
 use crate::fetch::FetchSettings;
+use crate::publish::PublishError;
 use crate::schedule::{AskError, Clock, Scheduler};
 use crate::site::SiteId;
 use crate::store::Store;
@@ -21,6 +23,8 @@ use crate::web::{files, local_url};
 
 /// How often the site changes.
 const EVERY: Duration = Duration::from_secs(60);
+/// When it changes for the first time: once what was there before has been read, and while somebody is still looking.
+const FIRST: Duration = Duration::from_secs(20);
 
 /// The port that the sample site will be at. Only this machine reaches it.
 pub(super) struct Stage {
@@ -65,7 +69,9 @@ impl Stage {
         // At another port it is another site.
         let folder = data.join(format!("demo-{}", self.address.port()));
         let demo = Arc::new(Demo::new(folder.clone(), url.clone()));
-        update(&demo, clock).await.map_err(|error| failed(&error))?;
+        change(&demo, clock, Demo::begin)
+            .await
+            .map_err(|error| failed(&error))?;
         let (server, _) = files::serve(folder, self.listener).map_err(|error| failed(&error))?;
         tokio::spawn(server);
         let (site, _) = store.add_site(&url, clock()).await?;
@@ -78,25 +84,27 @@ impl Stage {
 
 /// Every minute, as an author who rings after each upload.
 async fn keep_changing(demo: Arc<Demo>, site: SiteId, scheduler: Scheduler, clock: Clock) {
-    let mut minutes = interval(EVERY);
+    let mut changes = interval_at(Instant::now() + FIRST, EVERY);
     loop {
-        // The first one is there at once: what was written before may be a minute old.
-        minutes.tick().await;
-        if let Err(error) = update(&demo, &clock).await {
-            error!(%error, "the demo could not change; it tries again in a minute");
-            continue;
-        }
         match scheduler.check_anew(site).await {
             Ok(_) | Err(AskError::Paused) => {}
             Err(AskError::NoSuchSite(_) | AskError::Stopping) => return,
             Err(error) => error!(%error, "the demo could not be read; it tries again in a minute"),
         }
+        changes.tick().await;
+        if let Err(error) = change(&demo, &clock, Demo::update).await {
+            error!(%error, "the demo could not change; it tries again in a minute");
+        }
     }
 }
 
-async fn update(demo: &Arc<Demo>, clock: &Clock) -> Result<usize, String> {
+async fn change(
+    demo: &Arc<Demo>,
+    clock: &Clock,
+    how: fn(&Demo, DateTime<Utc>) -> Result<usize, PublishError>,
+) -> Result<usize, String> {
     let (demo, now) = (demo.clone(), clock());
-    let updated = spawn_blocking(move || demo.update(now)).await;
-    let updated = updated.map_err(|_| "there was a fault in Sitebell".to_owned())?;
-    updated.map_err(|error| error.to_string())
+    let changed = spawn_blocking(move || how(&demo, now)).await;
+    let changed = changed.map_err(|_| "there was a fault in Sitebell".to_owned())?;
+    changed.map_err(|error| error.to_string())
 }

@@ -5,9 +5,10 @@
 
 mod pages;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
 use crate::publish::folder::PageRules;
@@ -40,9 +41,23 @@ impl Demo {
         &self.folder
     }
 
+    /// Makes the site what it was a minute ago, and publishes it: whoever has just started it shall not have to wait that
+    /// long for something to happen.
+    pub fn begin(&self, now: DateTime<Utc>) -> Result<usize, PublishError> {
+        self.publish(&pages::at(now - TimeDelta::minutes(1)), now)
+    }
+
     /// Makes the site what it is at a time, and publishes it; how many pages changed.
     pub fn update(&self, now: DateTime<Utc>) -> Result<usize, PublishError> {
-        lay_out(&self.folder, &pages::at(now))?;
+        self.publish(&pages::at(now), now)
+    }
+
+    fn publish(
+        &self,
+        files: &BTreeMap<String, String>,
+        now: DateTime<Utc>,
+    ) -> Result<usize, PublishError> {
+        lay_out(&self.folder, files)?;
         let mut order = self.order()?;
         let prepared = prepare(&mut order, None, now, &|_, _| ())?;
         carry_out(&order, &prepared, &mut || Ok(()))?;

@@ -307,7 +307,7 @@ impl Search {
             let url = site.at_root(WELL_KNOWN);
             let message = format!("neither ResourceSync nor a sitemap was found for {site}");
             let problem = Problem::new(Code::NotFound, &url, message);
-            loader.problems.add(problem.with_snippet(example(site)));
+            loader.problems.add(problem);
         }
         None
     }
@@ -506,8 +506,5 @@ fn is_forbidden_by_robots(error: &LoadError) -> bool {
 
 /// A Source Description for this very site.
 fn example(site: &SiteUrl) -> String {
-    let own = site.at_root("/");
-    Code::NotFound
-        .snippet()
-        .replace("https://example.com/", own.as_str())
+    Code::NotFound.snippet_for(site.at_root("/").as_str())
 }

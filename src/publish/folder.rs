@@ -469,6 +469,12 @@ fn short(hasher: Sha256) -> PageHash {
     PageHash(hash)
 }
 
+/// Whether a folder would be where a document of ours is: those of a collection are in a folder of the same name.
+pub fn is_named_like_a_document(folder: &str) -> bool {
+    let is_document = |part: &str| part.ends_with(".xml") || part.ends_with(".json");
+    folder.split('/').any(is_document)
+}
+
 /// Whether a name can be the folder of a collection: inside the site, and written in one way.
 pub fn is_plain_folder(folder: &str) -> bool {
     !folder.is_empty()

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::Collection;
-use super::folder::is_plain_folder;
+use super::folder::{is_named_like_a_document, is_plain_folder};
 use crate::site::About;
 use crate::text::clean;
 
@@ -128,6 +128,11 @@ impl PublishSettings {
             if !is_plain_folder(bare) {
                 return Err(format!(
                     "“{folder}” cannot be a collection: name a folder of the site, such as fox"
+                ));
+            }
+            if is_named_like_a_document(bare) {
+                return Err(format!(
+                    "“{folder}” cannot be a collection, because it has the name of a document; give the folder another one"
                 ));
             }
             let said = match said {

@@ -19,6 +19,9 @@ const NEW_FOLDER: &str = ".sitebell-new";
 /// The old folder, on file systems where two folders cannot change places in one step.
 const OLD_FOLDER: &str = ".sitebell-old";
 
+/// Files that are written before they are waited for.
+const AT_ONCE: usize = 16;
+
 /// Asked before every step that touches the disk; an error stops the run there, as if it had been killed.
 pub type Watch<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 
@@ -103,10 +106,15 @@ pub fn write(
         if own.is_dir() {
             take_over(&own, &new, watch)?;
         }
-        for (path, bytes) in &files {
-            let place = new.join(path);
-            step(watch, &place)?;
-            replace(&place, bytes).map_err(at(&place, "cannot be written"))?;
+        for part in files.chunks(AT_ONCE) {
+            let mut written = Vec::new();
+            for (path, bytes) in part {
+                let place = new.join(path);
+                step(watch, &place)?;
+                let file = replace(&place, bytes).map_err(at(&place, "cannot be written"))?;
+                written.push((place, file));
+            }
+            reach_the_disk(&written)?;
         }
         step(watch, &own)?;
         change_places(folder, watch)?;
@@ -127,7 +135,9 @@ pub fn write_file(path: &Path, bytes: &[u8], watch: Watch<'_>) -> Result<(), Pub
     let beside = path.with_file_name(format!(".{name}.sitebell-new"));
     let failed = |error| at(path, "cannot be written")(error);
     let _ = fs::remove_file(&beside);
-    replace(&beside, bytes).map_err(failed)?;
+    replace(&beside, bytes)
+        .and_then(|file| file.sync_all())
+        .map_err(failed)?;
     if let Ok(old) = fs::metadata(path) {
         fs::set_permissions(&beside, old.permissions()).map_err(failed)?;
     }
@@ -140,8 +150,8 @@ fn step(watch: Watch<'_>, path: &Path) -> Result<(), PublishError> {
     watch().map_err(at(path, "was not written"))
 }
 
-/// Writes a file in a place where nobody looks yet, never through a link to another.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file in a place where nobody looks yet, never through a link to another. It need not be on the disk yet.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -151,7 +161,24 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    Ok(file)
+}
+
+/// Waits until all of these files are on the disk. They wait together: one after the other, each would wait as long.
+fn reach_the_disk(files: &[(PathBuf, File)]) -> Result<(), PublishError> {
+    let reach = |(path, file): &(PathBuf, File)| {
+        let synced = file.sync_all();
+        synced.map_err(at(path, "cannot be written"))
+    };
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = (files.iter())
+            .map(|file| scope.spawn(move || reach(file)))
+            .collect();
+        waiting.into_iter().try_for_each(|one| match one.join() {
+            Ok(reached) => reached,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
 }
 
 /// Fills the new folder with what is in the old one, without copying where that can be helped.

@@ -6,18 +6,22 @@ use url::Url;
 use super::feeds::collection_subject;
 use super::paths::Paths;
 use super::words::{Present, When, count};
-use crate::change::{ChangedPage, NetChange};
+use crate::change::{Change, ChangedPage, Moved, NetChange};
 use crate::feed::{self, Grain};
 use crate::store::{CollectionRow, EntryBrief, SiteRow};
-use crate::text::readable_address;
+use crate::text::{readable_address, visible};
 
 /// Changes on one page, and of one entry where there are others beside it.
 const LINES: usize = 100;
 const LINES_OF_ENTRY: usize = 25;
-/// What all of them may weigh; and what an entry and a change do besides their names and addresses.
+/// What all of them may weigh; and what an entry, a change and a note do besides their names, addresses
+/// and words.
 const BYTES: usize = 39_000;
 const ENTRY_BYTES: usize = 350;
 const LINE_BYTES: usize = 270;
+const NOTE_BYTES: usize = 80;
+/// Of what an author says about a change, so much is shown; the feed has all of it.
+const NOTE_CHARS: usize = 300;
 /// Changes that are read of an entry for the sake of its title; a larger one is told by its number alone.
 pub const READ_OF_ENTRY: u32 = 200;
 
@@ -55,6 +59,8 @@ pub struct ChangeLine {
     pub name: String,
     /// When.
     pub when: When,
+    /// Where it went or came from, and what its author says about the change.
+    pub note: Option<String>,
 }
 
 /// What may still be added to a page.
@@ -90,7 +96,8 @@ impl Room {
         for page in pages.iter().rev().take(most.min(self.lines)) {
             let url = escaped_bytes(&page.last.url);
             let name = page.last.title.as_deref().map_or(url, escaped_bytes);
-            let bytes = url + name + LINE_BYTES;
+            let note = note_on(page.last).map_or(0, |note| NOTE_BYTES + escaped_bytes(&note));
+            let bytes = url + name + note + LINE_BYTES;
             if bytes > self.bytes && !(is_empty && taken == 0) {
                 self.bytes = 0;
                 break;
@@ -179,6 +186,23 @@ pub fn change_line(present: &Present, page: &ChangedPage<'_>, host: &str) -> Cha
             _ => name,
         },
         when: present.when_told(&change.datetime),
+        note: note_on(change),
+    }
+}
+
+/// What there is to say about a change beyond what happened to the page.
+fn note_on(change: &Change) -> Option<String> {
+    let other =
+        |url: &str| Url::parse(url).map_or_else(|_| url.to_owned(), |url| readable_address(&url));
+    let moved = change.moved().map(|moved| match moved {
+        Moved::To(url) => format!("moved to {}", other(url)),
+        Moved::From(url) => format!("moved from {}", other(url)),
+    });
+    let note = change.details.note.as_deref();
+    let note = note.map(|note| visible(note, NOTE_CHARS));
+    match (moved, note) {
+        (Some(moved), Some(note)) => Some(format!("{moved}: {note}")),
+        (moved, note) => moved.or(note),
     }
 }
 

@@ -89,6 +89,20 @@ async fn every_minute_is_announced_once() {
     );
 }
 
+#[test]
+fn whoever_starts_the_demo_need_not_wait_a_minute_for_its_first_change() {
+    for second in [0, 20, 45, 59] {
+        let folder = tempfile::tempdir().unwrap();
+        let url = "http://127.0.0.1:8081/".parse().unwrap();
+        let demo = Demo::new(folder.path().to_owned(), url);
+        let now: chrono::DateTime<chrono::Utc> = crate::den::NOW.parse().unwrap();
+        let now = now + TimeDelta::seconds(second);
+        assert!(demo.begin(now).unwrap() > 10);
+        let soon = now + TimeDelta::seconds(20);
+        assert!(demo.update(soon).unwrap() > 0, "at second {second}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sample_site_serves_its_folder_and_nothing_else() {
     let (folder, world) = (tempfile::tempdir().unwrap(), World::new().await);

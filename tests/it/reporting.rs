@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use crate::ask::Ask;
-use crate::den::Den;
+use crate::den::{Den, urlset};
 use crate::person::{Page, Person};
 use crate::world::World;
 
@@ -79,6 +79,25 @@ async fn a_rule_that_is_broken_is_told_beside_those_that_are_kept() {
         "{}",
         page.text()
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lines_to_copy_are_about_this_very_site() {
+    let world = World::new().await;
+    let den = Den::new();
+    den.xml(
+        "/capabilitylist.xml",
+        &urlset(
+            "<rs:ln rel='up' href='{den}/.well-known/resourcesync'/><rs:ln rel='describes' href='{den}/'/>
+            <rs:md capability='capabilitylist'/>
+            <url><loc>{den}/changelist.xml</loc><rs:md capability='changelist'/></url>",
+        ),
+    );
+    let page = report(&mut Person::at(world.address()), &den);
+    let own = den.url("/about.xml");
+    let line = format!("&#60;rs:ln rel=&#34;describedby&#34; href=&#34;{own}&#34;/&#62;");
+    assert!(page.has(&line), "{line} in {}", page.text());
+    assert!(!page.has("https://example.com/"), "{}", page.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -197,7 +197,7 @@ fn render_with(bytes: &[u8], url: &Url, how: ReadingRules) -> String {
     text += &changes;
     for problem in problems.iter() {
         let _ = writeln!(text, "{}", problem_line(problem));
-        if problem.snippet != problem.code.snippet() {
+        if problem.snippet != problem.code.snippet_for(&problem.document) {
             let _ = writeln!(text, "  write {}", problem.snippet);
         }
     }

@@ -96,6 +96,73 @@ fn a_folder_is_published_and_checked() {
 }
 
 #[test]
+fn a_page_that_moved_and_what_its_author_says_are_shown_to_whoever_checks() {
+    let den = Den::new();
+    den.publish(&[]);
+    fs::rename(den.path("fox/den.html"), den.path("fox/burrow.html")).unwrap();
+    let told = den.publish(&["--note", "Dug deeper"]);
+    let url = den.url();
+    let moved = format!("new      {url}fox/burrow.html, moved from {url}fox/den.html");
+    assert!(told.contains(&moved), "{told}");
+    let checked = den.check();
+    let lines: Vec<&str> = checked.lines().map(str::trim).collect();
+    for (change, about) in [
+        (
+            format!("{url}fox/den.html"),
+            format!("moved to {url}fox/burrow.html"),
+        ),
+        (
+            format!("{url}fox/burrow.html"),
+            format!("moved from {url}fox/den.html"),
+        ),
+    ] {
+        let is_change = |line: &str| line.ends_with(&change) && !line.starts_with("moved");
+        let place = lines.iter().position(|line| is_change(line));
+        let place = place.unwrap_or_else(|| panic!("{change}: {checked}"));
+        assert_eq!(
+            lines[place + 1..place + 3],
+            [about.as_str(), "Dug deeper"],
+            "{checked}"
+        );
+    }
+}
+
+#[test]
+fn a_large_folder_shows_a_terminal_how_far_it_is_and_a_program_nothing() {
+    let den = Den::new();
+    for page in 0..600 {
+        den.page(&format!("fox/{page}.html"), "kit");
+    }
+    let run = |more: &str| {
+        let program = env!("CARGO_BIN_EXE_sitebell");
+        let command = format!("{program} publish site --url https://fox.example/ {more}");
+        let shown = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .env_clear()
+            .envs([("TERM", "xterm"), ("SHELL", "/bin/sh")])
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .current_dir(den.place.path(""))
+            .stdin(Stdio::null())
+            .output();
+        String::from_utf8(shown.unwrap().stdout).unwrap()
+    };
+    let shown = run("");
+    assert!(shown.contains("of 602 pages"), "{shown:?}");
+    assert!(super::terminal::screen(&shown).contains("602 changes on 602 pages"));
+    assert!(
+        !super::terminal::screen(&shown).contains("reading"),
+        "{shown:?}"
+    );
+    let few = run("--ignore 'fox/*'");
+    assert!(!few.contains("reading"), "{few:?}");
+    let den = Den::new();
+    for page in 0..600 {
+        den.page(&format!("fox/{page}.html"), "kit");
+    }
+    assert!(!den.publish(&[]).contains("reading"));
+}
+
+#[test]
 fn a_dry_run_shows_what_would_be_written_and_writes_nothing() {
     let den = Den::new();
     let before = den.place.files();
@@ -157,6 +224,20 @@ fn what_is_missing_or_makes_no_sense_is_named() {
         |flags: &[&'static str]| [&["publish", "site", "--url", "a.example"], flags].concat();
     refused(&flag(&["--collection", "fox"]), &["“fox”", "fox=Fox Den"]);
     refused(&flag(&["--collection", "../x=X"]), &["“../x”"]);
+    // Such a folder would be where one of our documents is.
+    fs::create_dir(den.path("changelist.xml")).unwrap();
+    for name in ["changelist.xml", "fox/manifest.json"] {
+        let collection = format!("{name}=Lists");
+        let flags = [
+            "publish",
+            "site",
+            "--url",
+            "a.example",
+            "--collection",
+            &collection,
+        ];
+        refused(&flags, &[name, "the name of a document"]);
+    }
     refused(&flag(&["--ignore", "text:("]), &["“text:(”"]);
     refused(&flag(&["--changelog", "nowhere.md"]), &["nowhere.md"]);
 }

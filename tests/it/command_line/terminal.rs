@@ -28,7 +28,7 @@ fn on_a_terminal(den: &Den, variables: &[(&str, &str)], arguments: &str) -> Opti
 }
 
 /// What is left on the screen: a line counts from where it was last wiped.
-fn screen(text: &str) -> String {
+pub(super) fn screen(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let line = line.trim_end_matches('\r');
         line.rsplit("\u{1b}[2K").next().unwrap_or(line)

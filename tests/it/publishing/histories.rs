@@ -172,3 +172,38 @@ proptest! {
         }
     }
 }
+
+/// Publishes pages for the first time, and returns what was written.
+fn published(pages: u16, times: u16, notes: &Notes) -> Files {
+    let mut all = Found::default();
+    for part in 0..times {
+        let one = found(&(0..pages).map(|page| (page, 0)).collect());
+        let named = one.pages.into_iter();
+        (all.pages).extend(named.map(|(address, page)| (format!("{part}/{address}"), page)));
+    }
+    let now = NOW.parse().unwrap();
+    plan(&site(), None, &all, notes, now).files
+}
+
+#[test]
+fn no_list_has_more_entries_than_the_protocol_allows() {
+    let files = published(25_001, 4, &Notes::default());
+    let list = format!("{SITE}sitebell/capabilitylist.xml");
+    // Each list is held to the limit where it is read.
+    assert_eq!(changes(&files, &list).len(), 4 * 25_001);
+    let lists = files
+        .keys()
+        .filter(|file| file.contains("/changelist-2026"));
+    assert_eq!(lists.count(), 3);
+}
+
+#[test]
+fn no_list_is_larger_than_the_protocol_allows() {
+    // Nothing takes more room than what has to be escaped.
+    let files = published(6_000, 1, &Notes::general(&"&".repeat(2_000)));
+    let list = format!("{SITE}sitebell/capabilitylist.xml");
+    assert_eq!(changes(&files, &list).len(), 6_000);
+    let sizes: Vec<usize> = files.values().map(String::len).collect();
+    assert!(sizes.iter().sum::<usize>() > 50_000_000, "{sizes:?}");
+    assert!(sizes.iter().all(|size| *size <= 50_000_000), "{sizes:?}");
+}

@@ -92,3 +92,49 @@ async fn a_first_run_that_is_killed_leaves_no_site_or_a_whole_one() {
         steps += 1;
     }
 }
+
+#[tokio::test]
+async fn a_run_that_is_killed_while_collections_come_and_go_leaves_nothing_to_complain_about() {
+    let mut steps = 0;
+    loop {
+        let mut author = Author::new();
+        author.page("owl/index.html", "Owls");
+        author.collection("fox", "Foxes");
+        author.publish();
+        let before = told(&author.good_check().await);
+        author.order.site.collections.clear();
+        author.collection("owl", "Owls");
+        for page in ["index.html", "fox/den.html", "owl/index.html"] {
+            author.page(page, "Another");
+        }
+        let mut left = steps;
+        let mut kill = || match left {
+            0 => Err(io::Error::other("killed")),
+            _ => {
+                left -= 1;
+                Ok(())
+            }
+        };
+        let survived = author.publish_watched(&mut kill).is_ok();
+        let after = told(&author.good_check().await);
+        author.publish();
+        let new = told(&author.good_check().await);
+        // The lists are of one time, whether they are listed as collections yet or not.
+        let is_old = after == before;
+        let is_new = after
+            .iter()
+            .all(|change| new.contains(change) || before.contains(change));
+        assert!(is_old || is_new, "step {steps}: {after:?}");
+        for page in ["updated /", "updated /fox/den.html", "updated /owl/"] {
+            let count = new
+                .iter()
+                .filter(|change| change.rsplit_once(' ').unwrap().0 == page);
+            assert_eq!(count.count(), 1, "step {steps}: {new:?}");
+        }
+        if survived {
+            assert_eq!(after, new);
+            break;
+        }
+        steps += 1;
+    }
+}

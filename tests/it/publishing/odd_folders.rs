@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 use super::Author;
 use crate::den::fetcher;
@@ -136,20 +138,55 @@ fn a_folder_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_page_that_cannot_be_read_is_not_a_page_that_is_gone() {
-    use std::os::unix::fs::PermissionsExt;
-    let mut author = Author::new();
-    author.publish();
-    let page = author.path("fox/den.html");
-    fs::set_permissions(&page, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::read(&page).is_ok() {
-        return; // Whoever may read everything cannot see this.
+fn what_cannot_be_read_is_not_gone() {
+    for place in ["fox/den.html", "fox"] {
+        let mut author = Author::new();
+        author.publish();
+        fs::set_permissions(author.path(place), fs::Permissions::from_mode(0o000)).unwrap();
+        let before = fs::read(author.path("sitebell/manifest.json")).unwrap();
+        let refused = as_nobody_special(&author);
+        let sentence = format!("{place} cannot be read; make it readable");
+        assert!(refused.contains(&sentence), "{refused}");
+        fs::set_permissions(author.path(place), fs::Permissions::from_mode(0o755)).unwrap();
+        let after = fs::read(author.path("sitebell/manifest.json")).unwrap();
+        assert!(after == before);
+        assert_eq!(author.publish(), Vec::<String>::new());
     }
-    let refused = author.try_publish().unwrap_err().to_string();
-    assert!(
-        refused.contains("fox/den.html cannot be read; make it readable"),
-        "{refused}"
-    );
+}
+
+/// What the program says to somebody who may not read everything, as the superuser may who perhaps runs the tests.
+fn as_nobody_special(author: &Author) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let program = place.path().join("sitebell");
+    fs::copy(env!("CARGO_BIN_EXE_sitebell"), &program).unwrap();
+    let mut command = Command::new(&program);
+    command.arg("publish").arg(author.path(""));
+    command.arg("--url").arg(author.order.site.url.as_str());
+    if fs::metadata(author.path("")).unwrap().uid() == 0 {
+        let everybody = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(place.path(), everybody.clone()).unwrap();
+        fs::set_permissions(author.path(""), everybody).unwrap();
+        command.uid(65_534).gid(65_534);
+    }
+    let output = command.current_dir("/").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[tokio::test]
+async fn collections_that_differ_only_in_case_are_two() {
+    let mut author = Author::new();
+    for folder in ["Fox", "fox"] {
+        author.page(&format!("{folder}/index.html"), folder);
+        author.collection(folder, folder);
+    }
+    author.publish();
+    assert_eq!(author.good_check().await.collections.len(), 3);
+    author.page("Fox/index.html", "Another");
+    assert_eq!(author.publish(), ["updated Fox/"]);
+    let checked = author.good_check().await;
+    let counts = checked.collections.iter().map(|one| one.changes.len());
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 2, 2]);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! Each builds a small site with a real generator, publishes it, deploys it to a host on loopback, and lets the service
 //! follow it; then edits, builds, publishes and deploys again, and the service must announce exactly what was edited.
 //!
-//! They need the generators, so they run only when asked for: tests/recipes installs them and says where they are.
+//! They need the generators, so they run only when asked for: tests/recipes, which is part of tests/run, installs them and
+//! says where they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -332,9 +333,8 @@ async fn eleventy() {
             ),
             ("cat.md", "---\nlayout: base.njk\ntitle: Cats\n---\nCats\n"),
         ],
-        // What it does not make any more stays in its output until somebody empties that.
-        removed: "_site/owl/index.html",
-        announced: &["created /cat/", "updated /fox/"],
+        removed: "owl.md",
+        announced: &["created /cat/", "updated /fox/", "deleted /owl/"],
     };
     Project::new(recipe).run().await;
 }

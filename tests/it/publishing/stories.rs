@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 
 use super::{Author, without_datetimes};
 use crate::ask::Ask;
+use crate::person::Person;
 use crate::world::World;
 use sitebell::publish::notes::Notes;
 
@@ -43,11 +44,14 @@ async fn what_is_edited_is_announced_and_nothing_else() {
         .ask(Ask::get("/api/v1/sites").token(&world.alice))
         .json(200);
     let feed = feed["sites"][0]["feed_url"].as_str().unwrap().to_owned();
-    let feed = world.ask(Ask::get(
-        feed.strip_prefix(&world.public[..world.public.len() - 1])
-            .unwrap(),
-    ));
+    let feed_path = feed.strip_prefix(&world.public[..world.public.len() - 1]);
+    let feed_path = feed_path.unwrap();
+    let feed = world.ask(Ask::get(feed_path));
     assert!(feed.text().contains("Spring has come"), "{}", feed.text());
+    // And so do the pages, for people who come without a feed reader.
+    let page = feed_path.replace("feed.atom", "");
+    let page = Person::at(world.address()).open(&page);
+    assert!(page.has("<bdi>Spring has come</bdi>"), "{}", page.text());
     author.order.notes = Notes::default();
     assert_eq!(
         announced_next_day(&world, &mut author, site).await,
