@@ -176,6 +176,8 @@ pub struct ListState {
     pub unread: Vec<u32>,
     /// When the list was made that was read last, if it says so.
     pub made_at: Option<Moment>,
+    /// The time of such a list that was last given to an edit without a date of its own.
+    pub edited_at: Option<Moment>,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.
     pub is_settled: bool,

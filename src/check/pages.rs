@@ -13,6 +13,7 @@ use url::Url;
 use super::lists::is_not_there;
 use super::{CollectionReading, PagesReading, Top, sections, titles};
 use crate::discover::{FoundBy, ListRoot, listing};
+use crate::fetch::FetchError;
 use crate::load::{LoadError, LoadedList, Loader};
 use crate::memory::{
     CollectionMemory, Extra, KnownPages, ListMemory, PageKey, Recollection, Sighted, SiteMemory,
@@ -91,6 +92,7 @@ pub(super) async fn walk(
         walk.dispel_doubts().await;
     }
     walk.give_titles(&mut top).await;
+    let is_whole = walk.is_whole;
     let (mut reading, is_complete) = walk.finish(&top.url, is_as_before);
     let id = match (&mut reading.sighted, remembered) {
         (None, Some(known)) => known.identity.clone(),
@@ -101,7 +103,7 @@ pub(super) async fn walk(
     };
     let collection = CollectionReading {
         lists,
-        ..collection(id, remembered, reading, is_complete)
+        ..collection(id, remembered, reading, is_complete && is_whole)
     };
     Walked {
         top,
@@ -144,7 +146,10 @@ pub(super) struct Walk<'a, 'b> {
     known: Recollection<KnownPages>,
     has_pages: bool,
     sighted: Sighted,
+    /// Whether every document could be read.
     is_complete: bool,
+    /// Whether those documents are all that there ever was, so that what is not in them is not there.
+    is_whole: bool,
     /// The documents that were read or are to be read.
     seen: HashSet<Url>,
     /// Those among them with pages that have not changed.
@@ -165,6 +170,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             has_pages: pages.is_some_and(|pages| pages.has_pages),
             sighted: Sighted::default(),
             is_complete: true,
+            is_whole: true,
             seen: HashSet::new(),
             unchanged: Vec::new(),
             titles: None,
@@ -187,11 +193,30 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.read_all(queue).await;
     }
 
-    /// Reads the list at this address, and all its parts.
-    pub(super) async fn read_list(&mut self, url: &Url, listed_in: &Url) {
+    /// Reads the list at this address, and all its parts. Says whether that could be done.
+    pub(super) async fn read_list(&mut self, url: &Url, listed_in: &Url) -> bool {
         let mut queue = VecDeque::new();
         self.add(url, listed_in, 0, &mut queue);
         self.read_all(queue).await;
+        self.is_complete
+    }
+
+    /// Reads a document of changes, and says whether nothing of it was missed: one that is not there has none.
+    pub(super) async fn read_delta(&mut self, url: &Url, listed_in: &Url) -> bool {
+        let due = Due {
+            url: url.clone(),
+            listed_in: listed_in.clone(),
+            depth: 0,
+        };
+        match self.loader.pages(url, &self.known, self.has_pages).await {
+            Ok(list) => self.take(list, 0, &mut VecDeque::new()),
+            Err(LoadError::Fetch(error)) if is_missing(&error) => {}
+            Err(error) => {
+                self.miss(&due, &error);
+                return false;
+            }
+        }
+        true
     }
 
     async fn read_all(&mut self, mut queue: VecDeque<Due>) {
@@ -314,17 +339,21 @@ impl<'a, 'b> Walk<'a, 'b> {
         let (first, today) = (made_at.start().date_naive(), now.date_naive());
         let days: Vec<_> = first.iter_days().take_while(|day| *day <= today).collect();
         // Of what is further back nobody knows whether it is all.
-        self.is_complete &= days.len() <= MAX_DAYS;
-        for day in days.into_iter().rev().take(MAX_DAYS) {
+        self.is_whole = days.len() <= MAX_DAYS;
+        // The newest comes last, and has the last word.
+        let skipped = days.len().saturating_sub(MAX_DAYS);
+        for day in days.into_iter().skip(skipped) {
             let Ok(url) = folder.join(&format!("{day}.json")) else {
                 continue;
             };
-            match self.loader.pages(&url, &self.known, self.has_pages).await {
+            // Only where the list has not changed either is it clear what the changes come to.
+            let may_be_unchanged = self.has_pages && self.sighted.is_unchanged();
+            match self.loader.pages(&url, &self.known, may_be_unchanged).await {
                 Ok(list) => {
                     let part = part_of(list.asked.as_str());
                     match list.is_unchanged {
                         true => self.sighted.take_unchanged(part),
-                        false => self.sighted.take(list.sheet, part, false),
+                        false => self.sighted.take_newer(list.sheet, part),
                     }
                 }
                 Err(LoadError::Fetch(error)) if is_not_there(&error) => {}
@@ -374,7 +403,8 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     fn has_doubts(&self) -> bool {
-        let is_concluded_from = self.is_complete || !self.sighted.fresh.is_empty();
+        let is_concluded_from =
+            (self.is_complete && self.is_whole) || !self.sighted.fresh.is_empty();
         is_concluded_from && !self.unchanged.is_empty() && self.sighted.has_doubts()
     }
 
@@ -439,6 +469,17 @@ impl<'a, 'b> Walk<'a, 'b> {
         };
         (reading, self.is_complete)
     }
+}
+
+/// Whether there is no such document. A server that only refuses to answer says nothing about that.
+fn is_missing(error: &FetchError) -> bool {
+    matches!(
+        error,
+        FetchError::Status {
+            status: 404 | 410,
+            ..
+        }
+    )
 }
 
 /// A document that is to be read.

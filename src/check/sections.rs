@@ -46,10 +46,8 @@ pub(super) async fn walk(
             .find(|known| known.identity == id);
         let plan = Plan::make(&section, known, now);
         let mut pages = Walk::new(loader, known);
-        for url in &plan.urls {
-            pages.read_list(url, listed_in).await;
-        }
-        let is_as_before = plan.urls.is_empty() && known.is_some_and(|known| known.pages.is_some());
+        let is_read = plan.read(&mut pages, listed_in).await;
+        let is_as_before = plan.is_empty() && known.is_some_and(|known| known.pages.is_some());
         if !is_as_before {
             pages.recall().await;
         }
@@ -65,7 +63,12 @@ pub(super) async fn walk(
         }
         // Whether everything could be read is one thing, whether it was everything another.
         is_complete &= was_read;
-        reading.made_at = reading.made_at.max(plan.reaches);
+        // What could not be read is asked for again the next time.
+        if is_read {
+            reading.made_at = reading.made_at.max(plan.reaches);
+        }
+        // A time in the future would hide everything until then.
+        reading.made_at = reading.made_at.filter(|moment| moment.start() <= now);
         let home = titles::fallback(&site.at_root("/"));
         collections.push(CollectionReading {
             title: format!("{} ({home})", section.name),
@@ -76,8 +79,12 @@ pub(super) async fn walk(
 }
 
 /// What of a section is read.
+#[derive(Default)]
 struct Plan {
-    urls: Vec<Url>,
+    /// The whole list.
+    snapshot: Option<Url>,
+    /// The changes that follow one another, or follow it.
+    deltas: Vec<Url>,
     /// Whether that is the whole section as it is now.
     is_whole: bool,
     /// Up to when the section is known then.
@@ -85,6 +92,26 @@ struct Plan {
 }
 
 impl Plan {
+    fn is_empty(&self) -> bool {
+        self.snapshot.is_none() && self.deltas.is_empty()
+    }
+
+    /// Reads one document after the other, and says whether that could be done. After one that could not be read the
+    /// others would leave a gap.
+    async fn read(&self, pages: &mut Walk<'_, '_>, listed_in: &Url) -> bool {
+        if let Some(url) = &self.snapshot
+            && !pages.read_list(url, listed_in).await
+        {
+            return false;
+        }
+        for url in &self.deltas {
+            if !pages.read_delta(url, listed_in).await {
+                return false;
+            }
+        }
+        true
+    }
+
     fn make(section: &Section, memory: Option<&CollectionMemory>, now: DateTime<Utc>) -> Plan {
         let snapshots = Offered::of(&section.snapshots, now);
         let deltas = Offered::of(&section.deltas, now);
@@ -98,23 +125,23 @@ impl Plan {
             let is_behind = newest.is_some_and(|snapshot| end.comes_before(&snapshot.generated));
             if !is_behind {
                 return Plan {
-                    urls: chain,
-                    is_whole: false,
+                    deltas: chain,
                     reaches: Some(end),
+                    ..Plan::default()
                 };
             }
         }
         let Some(snapshot) = newest else {
             return Plan {
-                urls: Vec::new(),
-                is_whole: false,
                 reaches: last,
+                ..Plan::default()
             };
         };
         let (chain, end) = follow(&deltas, snapshot.generated);
         let is_whole = last.is_none_or(|last| !end.comes_before(&last));
         Plan {
-            urls: std::iter::once(snapshot.url.clone()).chain(chain).collect(),
+            snapshot: Some(snapshot.url.clone()),
+            deltas: chain,
             is_whole,
             reaches: Some(end),
         }

@@ -78,9 +78,11 @@ pub async fn discover(
         }
         Some(Found::Lists(root)) => {
             if let Some(list) = root.lists.first() {
+                let looked_at = memory.and_then(|memory| memory.looked_at);
                 let message = format!(
-                    "the site has a {}, which lists its pages and not its changes",
-                    list.list.kind
+                    "the site has a {}, which lists its pages and not its changes; {}",
+                    list.list.kind,
+                    search.why_nothing_better(looked_at.filter(|_| !is_anew))
                 );
                 let problem = Problem::new(Code::OnlyAList, &list.url, message);
                 loader.problems.add(problem.with_snippet(example(site)));
@@ -120,6 +122,21 @@ impl Search {
             url: url.clone(),
             outcome: outcome.into(),
         });
+    }
+
+    /// Why it is no log of changes that was found; `looked_at` is when it was looked for, if that was not now.
+    fn why_nothing_better(&self, looked_at: Option<DateTime<Utc>>) -> String {
+        if let Some(looked_at) = looked_at {
+            let day = looked_at.format("%Y-%m-%d");
+            return format!(
+                "ResourceSync was last looked for on {day}, and is again about a month later"
+            );
+        }
+        let tried = (self.tried.iter()).filter(|tried| tried.format == Format::ResourceSync);
+        let places: Vec<String> = tried
+            .map(|tried| format!("at {}: {}", tried.url.path(), tried.outcome))
+            .collect();
+        format!("ResourceSync was looked for {}", places.join("; "))
     }
 
     async fn anew(

@@ -181,6 +181,8 @@ struct ListStateForm {
     unread: Vec<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    edited_at: Option<String>,
     #[serde(
         default,
         rename = "settled",
@@ -199,6 +201,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         masses: state.masses,
         unread: state.unread.clone(),
         made_at: state.made_at.map(|moment| moment.to_string()),
+        edited_at: state.edited_at.map(|moment| moment.to_string()),
         is_settled: state.is_settled,
     })
 }
@@ -210,6 +213,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         masses: form.masses,
         unread: form.unread,
         made_at: moment(form.made_at)?,
+        edited_at: moment(form.edited_at)?,
         is_settled: form.is_settled,
     })
 }

@@ -124,6 +124,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         before: state.cloned().unwrap_or_default(),
         state: ListState {
             made_at: made_at.or(state.and_then(|state| state.made_at)),
+            edited_at: state.and_then(|state| state.edited_at),
             ..ListState::default()
         },
         sighted,
@@ -322,7 +323,10 @@ impl Planning {
             if !by_checksum {
                 by_date.push(place);
             }
-            let at = self.time(if is_stated { sight.stamp } else { Stamp::NONE });
+            let at = match is_stated {
+                true => self.time(sight.stamp),
+                false => self.time_of_edit(),
+            };
             self.events.push(Event {
                 kind: ChangeKind::Updated,
                 at,
@@ -513,6 +517,16 @@ impl Planning {
         let said = stamp.moment().or(self.made_at);
         let said = said.filter(|moment| moment.start() <= self.now);
         said.unwrap_or_else(|| Moment::from_utc(self.now))
+    }
+
+    /// The time of an edit without a date: that of the list, but only once, or a page that is edited again while the list
+    /// keeps its time would have the same change twice.
+    fn time_of_edit(&mut self) -> Moment {
+        if self.made_at.is_none() || self.made_at == self.before.edited_at {
+            return Moment::from_utc(self.now);
+        }
+        self.state.edited_at = self.made_at;
+        self.time(Stamp::NONE)
     }
 
     /// Says in one sentence what is too much for a list, and leaves the newest of it.

@@ -22,7 +22,7 @@ use super::words::{Present, When};
 use super::{Data, get_or_head, only};
 use crate::account::Subscription;
 use crate::feed::{self, Grain, Subject};
-use crate::problem::Severity;
+use crate::problem::{Code, Severity};
 use crate::site::{Format, SiteStatus};
 use crate::store::{CheckRow, CollectionRow, EntriesOf, Place, PlaceError, SiteRow};
 use crate::text::readable_address;
@@ -76,7 +76,7 @@ struct SitePage<'a> {
     more_parts: Option<String>,
     feeds: Vec<FeedLine>,
     root: Option<String>,
-    how: Option<&'static str>,
+    how: Option<String>,
     report: String,
     trouble: Option<Trouble>,
     is_empty: bool,
@@ -302,7 +302,7 @@ async fn show(
         more_parts: has_more.then(|| parts_from(beyond)),
         feeds: feeds(paths, site, collection),
         root: site.root.as_ref().map(ToString::to_string),
-        how: site.format.map(Format::sentence),
+        how: site.format.map(|format| how(format, last)),
         report: paths.report(site.url.as_str()),
         trouble: last.and_then(|check| trouble(site, check)),
         is_empty: site.collections.is_empty(),
@@ -356,6 +356,18 @@ fn status(present: &Present, site: &SiteRow) -> Status {
             SiteStatus::New | SiteStatus::Ok | SiteStatus::Failing if is_due => "Being checked now",
             SiteStatus::New | SiteStatus::Ok | SiteStatus::Failing => "",
         },
+    }
+}
+
+/// How a site is read, and why not better.
+fn how(format: Format, last: Option<&CheckRow>) -> String {
+    let mut problems = last.iter().flat_map(|check| &check.problems);
+    // It says first what there is, and then why it is nothing better.
+    let only = problems.find(|problem| problem.code == Code::OnlyAList);
+    let reason = only.and_then(|problem| problem.message.split_once("; "));
+    match reason {
+        Some((_, reason)) => format!("{} {}", format.sentence(), sentence(reason)),
+        None => format.sentence().to_owned(),
     }
 }
 

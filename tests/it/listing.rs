@@ -711,6 +711,144 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
     }
 }
 
+#[tokio::test]
+async fn the_changes_of_a_day_overrule_the_list_that_they_follow() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    den.site.serve(
+        "/arc-sitemap.json",
+        arc(&den, "2026-03-11T00:00:00Z", &pages),
+    );
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let day = |day: &str, pages: &[serde_json::Value], tag: &str| {
+        let reply = arc(&den, &format!("{day}T00:00:00Z"), pages).etag(tag);
+        den.site
+            .serve(&format!("/arc-sitemap-deltas/{day}.json"), reply);
+    };
+    let changed = [arc_page(&den, "/b", "2"), arc_page(&den, "/c", "1")];
+    day("2026-03-12", &changed, "\"1\"");
+    assert_eq!(follower.check().await.len(), 2);
+    // The list still has the old checksum.
+    assert_eq!(follower.check().await, NONE);
+    day("2026-03-13", &[arc_page(&den, "/c", "2")], "\"1\"");
+    assert_eq!(follower.check().await, ["updated /c 2026-03-14T12:00:00Z"]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_listed_twice_is_one_page_with_the_newer_date() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", index(&den, &["/1.xml", "/2.xml"]));
+    let lists = |old: &str, new: &str| {
+        let twice = |date: &str| {
+            let page = format!("/a {date}");
+            sitemap(&den, &with(&[page.as_str()], &[]))
+        };
+        serve(&den, "/1.xml", twice(old));
+        serve(&den, "/2.xml", twice(new));
+    };
+    lists("2026-01-01", "2026-02-01");
+    let follower = Follower::of(&den).await;
+    let first = follower.check().await;
+    assert_eq!(first.last().unwrap(), "updated /a 2026-02-01");
+    assert_eq!(follower.check().await, NONE);
+    lists("2026-02-01", "2026-01-01");
+    assert_eq!(follower.check().await, NONE);
+    lists("2026-03-01", "2026-02-01");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-01"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_page_that_one_of_its_entries_hides_is_hidden() {
+    let den = Den::empty();
+    let list = |pages: &[serde_json::Value]| {
+        let reply = arc(&den, "2026-03-11T00:00:00Z", pages);
+        den.site.serve("/arc-sitemap.json", reply);
+    };
+    let mut hidden = arc_page(&den, "/a", "1");
+    hidden["auth_required"] = true.into();
+    let shown = arc_page(&den, "/a", "2");
+    let other = arc_page(&den, "/b", "1");
+    list(&[shown.clone(), hidden.clone(), other.clone()]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, ["updated /b 2026-03-01T00:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+    // Shown for a while, and then hidden again by one of two.
+    list(&[shown.clone(), other.clone()]);
+    assert_eq!(follower.check().await.len(), 1);
+    list(&[hidden, arc_page(&den, "/a", "3"), other]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn a_page_with_two_checksums_is_not_edited_at_every_check() {
+    let den = Den::empty();
+    let pages = ["1", "2", "3"].map(|sum| arc_page(&den, "/a", sum));
+    den.site.serve(
+        "/arc-sitemap.json",
+        arc(&den, "2026-03-11T00:00:00Z", &pages),
+    );
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 1);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_edited_twice_under_one_date_is_told_at_two_times() {
+    let den = Den::empty();
+    let serve = |sum: &str| {
+        let pages = [arc_page(&den, "/a", sum), arc_page(&den, "/b", "1")];
+        let made_at = "2026-03-11T00:00:00Z";
+        den.site
+            .serve("/arc-sitemap.json", arc(&den, made_at, &pages));
+    };
+    serve("1");
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    serve("2");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-11T00:00:00Z"]);
+    serve("3");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-13T12:00:00Z"]);
+    serve("4");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-14T12:00:00Z"]);
+}
+
+#[tokio::test]
+async fn an_arc_sitemap_may_be_old_and_is_still_all_that_there_is_to_read() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    let made_at = "2026-01-01T00:00:00Z";
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages));
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    for _ in 0..2 {
+        assert_eq!(follower.check().await, NONE);
+        let check = follower.last_check().await;
+        assert_eq!(check.outcome, Some(Outcome::Unchanged), "{}", check.summary);
+    }
+    // A page may be in the changes of a day that are no longer asked for, so nothing is known to be gone.
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages[..1]));
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+    // Until there is a list of these days.
+    let made_at = "2026-03-17T00:00:00Z";
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages[..1]));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.check().await, ["deleted /b 2026-03-17T00:00:00Z"]);
+}
+
 fn scp_file(den: &Den, kind: &str, pages: &[&str]) -> String {
     let head = format!(
         "{{\"collection\":{{\"id\":\"blog-1\",\"section\":\"blog\",{kind},\"version\":\"0.1\"}}}}"
@@ -823,6 +961,78 @@ async fn a_section_is_followed_by_its_snapshots_and_deltas() {
     );
 }
 
+/// A den with one section of four pages that is followed, and a delta is offered.
+async fn section_with_a_delta() -> (Den, Follower, String) {
+    let den = Den::empty();
+    let old = [
+        "/a 2026-03-01T00:00:00Z",
+        "/b 2026-03-02T00:00:00Z",
+        "/c 2026-03-03T00:00:00Z",
+        "/d 2026-03-04T00:00:00Z",
+    ];
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    den.site
+        .serve("/blog.scp", Reply::text(scp_file(&den, kind, &old)));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    scp_sitemap(&den, &[SNAPSHOT, DELTA]);
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-11T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";
+    let delta = scp_file(&den, kind, &["/b 2026-03-10T09:00:00Z"]);
+    (den, follower, delta)
+}
+
+#[tokio::test]
+async fn a_delta_that_could_not_be_read_is_read_at_the_next_check() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    let cut = delta[..delta.len() - 9].to_owned();
+    for broken in [Reply::status(500), Reply::text(cut), Reply::status(403)] {
+        den.site.serve("/delta1.scp", broken);
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_delta_that_is_not_there_has_no_changes() {
+    let (den, follower, _) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::status(404));
+    assert_eq!(follower.check().await, NONE);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Unchanged));
+    assert!(
+        (check.problems.iter()).all(|problem| problem.code.name() == "only-a-list"),
+        "{:?}",
+        check.problems
+    );
+}
+
+#[tokio::test]
+async fn a_snapshot_from_the_future_hides_nothing() {
+    let den = Den::empty();
+    let snapshot = |path: &str, at: &str, pages: &[&str]| {
+        let kind = format!("\"type\":\"snapshot\",\"generated\":\"{at}\"");
+        den.site
+            .serve(path, Reply::text(scp_file(&den, &kind, pages)));
+    };
+    let (a, b) = ("/a 2026-03-01T00:00:00Z", "/b 2026-03-02T00:00:00Z");
+    snapshot("/blog.scp", "2027-03-10T00:00:00Z", &[a, b]);
+    scp_sitemap(&den, &[&SNAPSHOT.replace("2026-03-10", "2027-03-10")]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    assert_eq!(follower.check().await, NONE);
+    snapshot(
+        "/blog2.scp",
+        "2026-03-13T00:00:00Z",
+        &["/a 2026-03-12T00:00:00Z", b],
+    );
+    scp_sitemap(&den, &[NEW_SNAPSHOT]);
+    assert_eq!(follower.check().await, ["updated /a 2026-03-12T00:00:00Z"]);
+}
+
 #[tokio::test]
 async fn a_section_that_is_broken_leaves_the_plain_sitemap() {
     let den = Den::empty();
@@ -883,6 +1093,94 @@ async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
     for code in ["spxi-incomplete", "spxi-stale", "spxi-missing"] {
         assert!(found.contains(&code), "{found:?}");
     }
+}
+
+#[tokio::test]
+async fn an_spxi_index_without_a_sitemap_is_followed_by_its_names() {
+    let den = Den::empty();
+    let index = |day: &str, surfaces: &[(&str, &str)]| {
+        let surface = |(path, name): &(&str, &str)| serde_json::json!({"@id": den.url(path).as_str(), "name": name});
+        let index = serde_json::json!({
+            "@context": "https://elsewhere.example/context.jsonld", "@type": "spxi:SemanticIndex", "name": "Foxes",
+            "dateModified": day, "spxi:hasSurface": surfaces.iter().map(surface).collect::<Vec<_>>(),
+        });
+        let reply = Reply::new(200, "application/ld+json", index.to_string());
+        den.site.serve("/spxi-index.jsonld", reply);
+    };
+    index("2026-01-01", &[("/a", "A"), ("/b#top", "B"), ("/c", "C")]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 3);
+    index("2026-03-11", &[("/a", "A"), ("/b", "Bears"), ("/d", "D")]);
+    assert_eq!(
+        follower.check().await,
+        ["created /d 2026-03-11", "updated /b 2026-03-11"]
+    );
+    assert_eq!(follower.check().await, ["deleted /c 2026-03-11"]);
+    index("2026-03-11", &[("/a", "A"), ("/b", "Bulls"), ("/d", "D")]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-14T12:00:00Z"]);
+    let (changes, _) = (follower.store())
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    let last = &changes.last().unwrap().change;
+    assert_eq!(last.title.as_deref(), Some("Bulls"));
+    assert!(last.details.is_inferred);
+}
+
+#[tokio::test]
+async fn the_page_of_a_site_says_why_nothing_better_is_read() {
+    let den = Den::empty();
+    den.html("/", "<title>The Fox Den</title>");
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let words = |world: &World| world.ask(Ask::get(&den.page("/"))).text().to_owned();
+    let page = words(&world);
+    assert!(page.contains("It has a sitemap;"), "{page}");
+    let reason = "ResourceSync was looked for at /.well-known/resourcesync: not there (404); \
+                  at /.well-known/resourcesync.xml: not there (404); at /: the page links none";
+    assert!(page.contains(reason), "{page}");
+    // What was found is read again, and better is not looked for each time.
+    world.pass(TimeDelta::days(2));
+    let again = Ask::post(
+        &format!("/api/v1/sites/{site}/check"),
+        &serde_json::json!({}),
+    );
+    world.ask(again.token(&world.alice));
+    world.scheduler().idle().await;
+    let page = words(&world);
+    assert!(
+        page.contains("ResourceSync was last looked for on 2026-"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn a_sitemap_that_is_a_bomb_costs_a_problem_and_nothing_else() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", index(&den, &["/a.xml.gz", "/b.xml"]));
+    let head = format!("<urlset {NS}>");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(head.as_bytes()).unwrap();
+    // Nobody reads them to their end: a piece of a document may have a megabyte.
+    let spaces = vec![b' '; 1024 * 1024];
+    for _ in 0..60 {
+        encoder.write_all(&spaces).unwrap();
+    }
+    encoder.write_all(b"</urlset>").unwrap();
+    let bomb = encoder.finish().unwrap();
+    den.site
+        .serve("/a.xml.gz", Reply::new(200, "application/gzip", bomb));
+    serve(&den, "/b.xml", sitemap(&den, &SIX));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 6);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Partial));
+    let problem = (check.problems.iter()).find(|problem| problem.document.ends_with(".gz"));
+    assert_eq!(
+        problem.map(|problem| problem.code.name()),
+        Some("too-complex")
+    );
 }
 
 #[tokio::test]

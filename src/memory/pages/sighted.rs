@@ -27,6 +27,12 @@ impl Sight {
             extra: None,
         }
     }
+
+    /// What decides between two sights of one page in one reading: the newer date, and else any order that is the same
+    /// in each reading.
+    fn rank(&self) -> (Stamp, u32) {
+        (self.stamp, self.hash)
+    }
 }
 
 /// What one document of a list shows.
@@ -39,6 +45,8 @@ pub struct Sheet {
     other: Vec<(u32, Sight)>,
     /// Those of pages that are to be forgotten.
     private: Vec<u32>,
+    /// Pages that are not known and must not be.
+    hidden: Vec<PageKey>,
     fresh: PageTable,
 }
 
@@ -54,10 +62,11 @@ impl Sheet {
     /// Takes a page.
     pub fn add(&mut self, page: &Page) {
         let mut sight = Sight::of(page);
-        let Some(place) = self.known.find(PageKey::of(&page.url)) else {
-            // Nothing at all is kept of a page that is private.
+        let key = PageKey::of(&page.url);
+        let Some(place) = self.known.find(key) else {
+            // Nothing is kept of a page that is private but that it is, should it be listed twice.
             if page.is_private {
-                return;
+                return self.hidden.push(key);
             }
             sight.extra = Extra::of(page);
             return self.fresh.push(&page.url, sight, 0, false);
@@ -107,6 +116,8 @@ pub struct Sighted {
     pub known: Arc<KnownPages>,
     /// Whether each known page was seen.
     seen: Vec<bool>,
+    /// Whether it was seen as it is remembered.
+    same: Vec<bool>,
     /// Known pages that are not as they were, by their places.
     pub other: HashMap<usize, Sight>,
     /// Known pages that were only seen in another document than before, and in which.
@@ -118,6 +129,8 @@ pub struct Sighted {
     settled: HashSet<usize>,
     /// Known pages that their author wants to be forgotten.
     pub private: HashSet<usize>,
+    /// Unknown pages that their author wants to be left alone.
+    hidden: HashSet<PageKey>,
     /// Documents that have not changed, so that their pages are as they were.
     unchanged: HashSet<u32>,
     /// Documents that were read, or have not changed.
@@ -138,6 +151,7 @@ impl Sighted {
     pub fn know(&mut self, known: Arc<KnownPages>) {
         if self.seen.is_empty() {
             self.seen = vec![false; known.len()];
+            self.same = vec![false; known.len()];
             self.known = known;
         }
     }
@@ -147,8 +161,17 @@ impl Sighted {
         self.unread.is_empty() && self.read == self.unchanged
     }
 
-    /// Takes what the document `part` shows.
+    /// Takes what the document `part` shows. A page that several show is as new as the newest of them says.
     pub fn take(&mut self, sheet: Sheet, part: u32, is_window: bool) {
+        self.take_sheet(sheet, part, is_window, false);
+    }
+
+    /// Takes what changed after the documents that were taken before, whatever those say.
+    pub fn take_newer(&mut self, sheet: Sheet, part: u32) {
+        self.take_sheet(sheet, part, false, true);
+    }
+
+    fn take_sheet(&mut self, sheet: Sheet, part: u32, is_window: bool, is_newer: bool) {
         if self.seen.is_empty() {
             self.know(sheet.known.clone());
         }
@@ -156,21 +179,27 @@ impl Sighted {
         // It may have been said before that it has not changed.
         self.unchanged.remove(&part);
         for place in sheet.same {
-            self.see(place as usize, part, is_window);
+            let place = place as usize;
+            self.see(place, part, is_window);
+            self.same[place] = true;
+            let remembered = self.remembered(place);
+            if (self.other.get(&place)).is_some_and(|sight| is_newer || sight.rank() <= remembered)
+            {
+                self.other.remove(&place);
+            }
         }
         for (place, sight) in sheet.other {
             let place = place as usize;
             self.see(place, part, is_window);
-            // A page that is listed twice is as new as the newer of the two.
-            match self.other.get(&place) {
-                Some(before) if before.stamp >= sight.stamp => {}
-                _ => {
-                    self.other.insert(place, sight);
-                }
+            let before = self.other.get(&place).map(Sight::rank);
+            let remembered = self.same[place].then(|| self.remembered(place));
+            if is_newer || before.max(remembered) < Some(sight.rank()) {
+                self.other.insert(place, sight);
             }
         }
         self.private
             .extend(sheet.private.into_iter().map(|place| place as usize));
+        self.hidden.extend(sheet.hidden);
         let mut fresh = sheet.fresh;
         for place in 0..fresh.len() {
             let sight = Sight {
@@ -184,9 +213,21 @@ impl Sighted {
                     vacant.insert(self.fresh.len());
                     self.fresh.push(url, sight, part, is_window);
                 }
-                Entry::Occupied(known) => self.fresh.passing[*known.get()] &= is_window,
+                Entry::Occupied(known) => {
+                    let known = *known.get();
+                    self.fresh.passing[known] &= is_window;
+                    let before = (self.fresh.stamps[known], self.fresh.hashes[known]);
+                    if is_newer || before < sight.rank() {
+                        self.fresh.see_again(known, sight);
+                    }
+                }
             }
         }
+    }
+
+    /// The rank of a known page as it is remembered.
+    fn remembered(&self, place: usize) -> (Stamp, u32) {
+        (self.known.stamps[place], self.known.hashes[place])
     }
 
     fn see(&mut self, place: usize, part: u32, is_window: bool) {
@@ -249,6 +290,14 @@ impl Sighted {
 
     /// Puts together what was said of whole documents; to be called once, when all of them were taken.
     pub fn settle(&mut self) {
+        // Whoever says that a page is private has the last word on it.
+        for place in &self.private {
+            self.other.remove(place);
+        }
+        if !self.hidden.is_empty() {
+            let hidden = std::mem::take(&mut self.hidden);
+            self.keep_fresh(|url| !hidden.contains(&PageKey::of(url)));
+        }
         if self.unchanged.is_empty() {
             return;
         }

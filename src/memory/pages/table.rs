@@ -119,7 +119,18 @@ impl PageTable {
         self.hashes.push(sight.hash);
         self.parts.push(part);
         self.passing.push(is_passing);
-        if let Some(extra) = sight.extra {
+        self.add_extra(place, sight.extra);
+    }
+
+    /// The page is there as well, and this is what counts.
+    pub(super) fn see_again(&mut self, place: usize, sight: Sight) {
+        self.stamps[place] = sight.stamp;
+        self.hashes[place] = sight.hash;
+        self.add_extra(place, sight.extra);
+    }
+
+    fn add_extra(&mut self, place: usize, extra: Option<Box<Extra>>) {
+        if let Some(extra) = extra {
             self.extras.insert(place, extra);
             if self.extras.len() > MAX_EXTRAS {
                 self.forget_old_extras();

@@ -16,7 +16,9 @@ use crate::site::Format;
 /// Reads sitemaps of all kinds.
 pub const READER: ListReader = ListReader {
     format: Format::Sitemap,
-    // The second is what the most used plugin writes, the third what a popular generator of small sites does.
+    // The second is what the most used plugin writes, the third what a popular generator of small sites does. With
+    // `/sitemap.xml.gz` and `/sitemap.txt`, too, a site that has nothing would be asked more than ten times; whoever has
+    // these says so in robots.txt, because hardly anybody would find them otherwise.
     places: &["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"],
     max_ratio: None,
     recognises,
