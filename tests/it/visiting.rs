@@ -204,7 +204,7 @@ async fn an_author_reads_what_is_wrong_where_and_how_to_put_it_right() {
         "Error: The entry for",
         "[no-datetime]",
         ", line 2",
-        "Add `datetime`",
+        "Add <code>datetime</code>",
         "&#60;rs:md change=",
         "1 change</span>",
         "Make feeds of it",
