@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -58,10 +58,10 @@ impl Stage {
     pub(super) async fn begin(
         self,
         data: &Path,
-        store: &Store,
+        rhythm: &Rhythm,
         scheduler: &Scheduler,
-        clock: &Clock,
     ) -> Result<(Url, String), CliError> {
+        let (store, clock) = (&rhythm.store, &rhythm.clock);
         let failed = |error: &dyn std::fmt::Display| {
             CliError::Failed(format!("the demo cannot begin: {error}"))
         };
@@ -72,13 +72,50 @@ impl Stage {
         change(&demo, clock, Demo::begin)
             .await
             .map_err(|error| failed(&error))?;
+        let (site, _) = store.add_site(&url, clock()).await?;
+        // Known before it answers, and so before a check of it can end.
+        rhythm.site.get_or_init(|| site);
         let (server, _) = files::serve(folder, self.listener).map_err(|error| failed(&error))?;
         tokio::spawn(server);
-        let (site, _) = store.add_site(&url, clock()).await?;
         let row = store.site(site).await?;
         let row = row.ok_or_else(|| failed(&"its site is not there"))?;
         tokio::spawn(keep_changing(demo, site, scheduler.clone(), clock.clone()));
         Ok((url, row.slug))
+    }
+}
+
+/// When the sample site is read: after every change of it, and not only when a site like it would be due. Pages and feeds
+/// tell what is in the store, so it is written there.
+pub(super) struct Rhythm {
+    site: OnceLock<SiteId>,
+    store: Store,
+    clock: Clock,
+}
+
+impl Rhythm {
+    /// The rhythm of a sample site that is still to begin.
+    pub(super) fn new(store: Store, clock: Clock) -> Rhythm {
+        Rhythm {
+            site: OnceLock::new(),
+            store,
+            clock,
+        }
+    }
+
+    /// When a site that was just checked, and is due at a time, is really read next.
+    pub(super) fn next(&self, site: SiteId, due: DateTime<Utc>) -> DateTime<Utc> {
+        if self.site.get() != Some(&site) {
+            return due;
+        }
+        // It has just changed, so a minute from now it has changed again and been read.
+        let next = due.min((self.clock)() + EVERY);
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            if let Err(error) = store.make_due(site, next).await {
+                error!(%error, "the next check of the demo could not be noted");
+            }
+        });
+        next
     }
 }
 

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::demo::Stage;
+use super::demo::{Rhythm, Stage};
 use super::{CliError, Outcome, config, print};
 use crate::config::Config;
 use crate::fetch::Fetcher;
@@ -107,6 +107,7 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
     let feeds = Arc::new(Feeds::new(config.service.feed_memory));
     let readings = Arc::new(Readings::default());
     let reports = Arc::new(Reports::new(settings.clone()));
+    let rhythm = Arc::new(Rhythm::new(store.clone(), clock.clone()));
     let scheduler = Scheduler::start(Work {
         store: store.clone(),
         fetcher: fetcher.clone(),
@@ -116,9 +117,9 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
         page_titles: config.service.page_titles,
         clock: clock.clone(),
         listener: Arc::new({
-            let (feeds, readings) = (feeds.clone(), readings.clone());
+            let (feeds, readings, rhythm) = (feeds.clone(), readings.clone(), rhythm.clone());
             move |site, is_visible, next| {
-                feeds.checked(site, is_visible, next);
+                feeds.checked(site, is_visible, rhythm.next(site, next));
                 readings.ended(site);
             }
         }),
@@ -185,11 +186,7 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
         format!("There is no account yet. This link makes the first one, an admin:\n{link}\n")
     });
     let demo = match stage {
-        Some(stage) => Some(
-            stage
-                .begin(&config.data, &store, &scheduler, &clock)
-                .await?,
-        ),
+        Some(stage) => Some(stage.begin(&config.data, &rhythm, &scheduler).await?),
         None => None,
     };
     let demo = demo.map(|(url, site)| {

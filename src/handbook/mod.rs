@@ -23,6 +23,13 @@ pub struct Page {
     pub html: String,
 }
 
+impl Page {
+    /// Whether it is in the folder that another is the first page of.
+    pub fn is_below(&self, first: &Page) -> bool {
+        first.address.ends_with('/') && self.address.starts_with(first.address)
+    }
+}
+
 /// Where the pages are, below the address of the service.
 pub const FOLDER: &str = "docs";
 

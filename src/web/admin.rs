@@ -12,7 +12,7 @@ use super::feeds::Source;
 use super::forms::{Field, Form};
 use super::frame::{Answer, Frame, Notice, form_again, page, see_other};
 use super::session::{SignedIn, SignedInAdmin};
-use super::words::When;
+use super::words::{When, count};
 use super::{Data, get_or_head, only};
 use crate::account::{Account, AccountId, Quotas, Registration};
 use crate::secret::InviteKey;
@@ -70,6 +70,7 @@ struct IndexPage<'a> {
     frame: Frame,
     health: &'static str,
     counts: Counts,
+    subscriptions: String,
     size: String,
     version: &'static str,
     settings: &'a [(&'static str, String)],
@@ -86,6 +87,7 @@ async fn show(service: Data, admin: SignedInAdmin) -> Answer {
     page(&IndexPage {
         frame: admin.0.frame(),
         health,
+        subscriptions: count(counts.subscriptions, "subscription"),
         counts,
         size: size(counts.bytes),
         version: env!("CARGO_PKG_VERSION"),
@@ -227,7 +229,7 @@ struct RemovePage {
     id: SiteId,
     title: String,
     address: String,
-    followers: u64,
+    followers: String,
 }
 
 #[derive(Deserialize)]
@@ -248,7 +250,7 @@ async fn show_remove(service: Data, admin: SignedInAdmin, query: web::Query<One>
         id,
         title: line.title.unwrap_or(line.slug),
         address: readable_address(&line.url),
-        followers: line.followers,
+        followers: count(line.followers, "follower"),
     })
 }
 
@@ -338,7 +340,7 @@ struct AccountPage {
     name: String,
     state: &'static str,
     created: When,
-    followed: usize,
+    followed: String,
     is_own: bool,
     is_disabled: bool,
     sites: Field,
@@ -367,7 +369,7 @@ async fn account_page(own: &SignedIn, account: Account) -> Result<AccountPage, W
             (false, false) => "",
         },
         created: frame.when(account.created_at),
-        followed: service.store.sites_followed(account.id).await?,
+        followed: count(service.store.sites_followed(account.id).await?, "site"),
         is_own: account.id == own.account.id,
         is_disabled: account.is_disabled,
         sites: field(account.quotas.sites),

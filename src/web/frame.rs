@@ -43,6 +43,16 @@ impl Frame {
         self.visitor.account()
     }
 
+    /// Whether this is the page at a place, such as `home`: links to it say so.
+    pub fn is_at(&self, page: &str) -> bool {
+        self.visitor.is_at(page)
+    }
+
+    /// Whether this is the page at a place, such as `settings`, or one below it.
+    pub fn is_in(&self, page: &str) -> bool {
+        self.visitor.is_in(page)
+    }
+
     /// What just happened.
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref()
@@ -197,6 +207,7 @@ impl ResponseError for PageError {
                 _ => "That did not work",
             },
             sentence: sentence(&self.0.to_string()),
+            is_missing: self.status_code() == StatusCode::NOT_FOUND,
         });
         response
     }
@@ -207,6 +218,7 @@ impl ResponseError for PageError {
 pub struct Refusal {
     title: &'static str,
     sentence: String,
+    is_missing: bool,
 }
 
 /// Where not even the frame of a page can be made.
@@ -226,6 +238,7 @@ pub(super) fn error_page(
             frame: Frame::new(visitor.clone(), None),
             title: refusal.title,
             sentence: refusal.sentence,
+            is_missing: refusal.is_missing,
         }
         .render()
         .unwrap_or_default(),
@@ -241,6 +254,7 @@ struct ErrorPage {
     frame: Frame,
     title: &'static str,
     sentence: String,
+    is_missing: bool,
 }
 
 /// How long to wait, in words.

@@ -26,7 +26,8 @@ pub fn routes(config: &mut web::ServiceConfig) {
 #[template(path = "handbook/index.html")]
 struct IndexPage {
     frame: Frame,
-    pages: &'static [Page],
+    /// Each with the pages of its folder, where it is the first one of a folder.
+    chapters: Vec<(&'static Page, Vec<&'static Page>)>,
 }
 
 #[derive(Template)]
@@ -37,9 +38,16 @@ struct ShownPage {
 }
 
 async fn index(visitor: Visitor) -> Answer {
+    let mut chapters: Vec<(&Page, Vec<&Page>)> = Vec::new();
+    for page in handbook::pages() {
+        match chapters.last_mut() {
+            Some((first, others)) if page.is_below(first) => others.push(page),
+            _ => chapters.push((page, Vec::new())),
+        }
+    }
     page(&IndexPage {
         frame: visitor.frame(),
-        pages: handbook::pages(),
+        chapters,
     })
 }
 

@@ -4,6 +4,7 @@
 
 use url::{Url, form_urlencoded};
 
+use super::assets;
 use crate::site::{CheckId, SiteId};
 
 /// Makes addresses.
@@ -39,12 +40,12 @@ impl Paths {
 
     /// The style of our pages.
     pub fn style(&self) -> String {
-        self.below(&["static", "style.css"])
+        format!("{}static/{}", self.root, assets::marked("style.css"))
     }
 
     /// The script of our pages.
     pub fn script(&self) -> String {
-        self.below(&["static", "site.js"])
+        format!("{}static/{}", self.root, assets::marked("site.js"))
     }
 
     /// The bell.

@@ -40,15 +40,20 @@ struct Query {
 struct FormPage {
     frame: Frame,
     url: Field,
-    hook: String,
+    /// What a build runs.
+    step: String,
+    /// What a host calls.
+    call: String,
 }
 
 impl FormPage {
     fn new(visitor: &Visitor, url: Field) -> FormPage {
+        let hook = visitor.service().paths.ping();
         FormPage {
             frame: visitor.frame(),
             url,
-            hook: visitor.service().paths.ping(),
+            step: format!("curl --fail --retry 3 -d url=https://fox.example/ {hook}"),
+            call: format!("{hook}?url=https://fox.example/"),
         }
     }
 }

@@ -43,6 +43,8 @@ struct Inner {
     signed_in: Option<(Account, Session)>,
     agent: String,
     client: Client,
+    /// What was asked for.
+    path: String,
     /// What the browser shows in its cookie, or will from now on.
     secret: RefCell<Option<String>>,
     /// Cookies to give and to take.
@@ -98,6 +100,7 @@ impl Visitor {
             client,
             signed_in,
             agent: describe(agent.unwrap_or_default()),
+            path: request.path().to_owned(),
             secret: RefCell::new(secret),
             cookies: RefCell::new(cookies),
         }));
@@ -108,6 +111,18 @@ impl Visitor {
     /// The service.
     pub fn service(&self) -> &Data {
         &self.0.service
+    }
+
+    /// Whether they asked for a page such as `settings`, or for one below it.
+    pub fn is_in(&self, page: &str) -> bool {
+        let below = self.0.path.strip_prefix('/').unwrap_or_default();
+        let rest = below.strip_prefix(page);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Whether they asked for this very page.
+    pub fn is_at(&self, page: &str) -> bool {
+        self.0.path.strip_prefix('/') == Some(page)
     }
 
     /// Where they ask from, for limits.

@@ -412,13 +412,13 @@ fn feeds(paths: &Paths, site: &SiteRow, collection: Option<&CollectionRow>) -> V
     vec![
         FeedLine {
             id: "feed",
-            label: "Whenever something changed",
+            label: "All changes",
             media_type: atom,
             url: paths.feed(&path),
         },
         FeedLine {
             id: "feed-by-page",
-            label: "Page by page",
+            label: "An entry for each page",
             media_type: atom,
             url: paths.feed(&by_page),
         },

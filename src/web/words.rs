@@ -122,11 +122,23 @@ impl Present {
 }
 
 /// `1 change`, `2 changes`.
-pub fn count(count: i64, noun: &str) -> String {
-    match count {
+pub fn count(count: impl TryInto<i64>, noun: &str) -> String {
+    match count.try_into().unwrap_or(i64::MAX) {
         1 => format!("1 {noun}"),
         count => format!("{count} {noun}s"),
     }
+}
+
+/// A sentence with what stands between backticks apart, which is to be shown as code: whether it is, and the words.
+pub fn marked(sentence: &str) -> Vec<(bool, &str)> {
+    let parts: Vec<&str> = sentence.split('`').collect();
+    // One that is never closed is only a character.
+    if parts.len().is_multiple_of(2) {
+        return vec![(false, sentence)];
+    }
+    let parts = parts.into_iter().enumerate();
+    let parts = parts.map(|(place, part)| (place % 2 == 1, part));
+    parts.filter(|(_, part)| !part.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -204,5 +216,21 @@ mod tests {
                 "2 hours ago"
             )
         );
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        assert_eq!(marked(""), []);
+        assert_eq!(marked("no code"), [(false, "no code")]);
+        assert_eq!(
+            marked("add `datetime` to `rs:md`"),
+            [
+                (false, "add "),
+                (true, "datetime"),
+                (false, " to "),
+                (true, "rs:md")
+            ]
+        );
+        assert_eq!(marked("a ` alone"), [(false, "a ` alone")]);
     }
 }

@@ -69,7 +69,7 @@ async fn sites_are_listed_by_how_they_stand_paused_checked_and_removed() {
 
     let slug = row.slug;
     let page = alice.open(&format!("/admin/sites/remove?site={fox_id}"));
-    assert!(page.has("its 1 followers"));
+    assert!(page.has("its 1 follower."));
     let page = alice.send(&page, "/admin/sites/remove", &[]);
     assert!(page.has("The site is removed.") && !page.has("fox.example"));
     assert_eq!(world.ask(Ask::get(&format!("/sites/{slug}/"))).status, 410);

@@ -36,6 +36,13 @@ async fn the_service_finds_nothing_to_fix_in_itself_and_can_follow_itself() {
         assert!(shown.has("<h1>"), "{}", page.address);
     }
     assert_eq!(visitor.open("/docs/none").status(), 404);
+    // All of them are in the table of contents, the recipes below their own first page.
+    let contents = visitor.open("/docs/");
+    for page in handbook::pages() {
+        let link = format!("<a href=\"/docs/{}\">", page.address);
+        assert!(contents.has(&link), "{}", page.address);
+    }
+    assert!(contents.has("Recipes</a>\n<ul>\n<li><a href=\"/docs/recipes/by-hand\">"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

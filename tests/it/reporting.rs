@@ -66,6 +66,11 @@ async fn a_rule_that_is_broken_is_told_beside_those_that_are_kept() {
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
+    // What the author writes is shown as such.
+    assert!(
+        page.has("<code>datetime</code>") && !words.contains('`'),
+        "{words}"
+    );
     // The code leads to what there is to say about it.
     let place = "/docs/problems#bad-datetime";
     assert!(

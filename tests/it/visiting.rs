@@ -204,7 +204,7 @@ async fn an_author_reads_what_is_wrong_where_and_how_to_put_it_right() {
         "Error: The entry for",
         "[no-datetime]",
         ", line 2",
-        "Add `datetime`",
+        "Add <code>datetime</code>",
         "&#60;rs:md change=",
         "1 change</span>",
         "Make feeds of it",
@@ -610,4 +610,69 @@ async fn nothing_that_a_site_wrote_becomes_part_of_a_page() {
         }
     }
     assert!(carol.open(&den.page("/")).has("&#60;script&#62;alert(1)"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_that_somebody_is_on_is_marked_among_the_links() {
+    let world = world().await;
+    let mut alice = world.person("alice").await;
+    for (path, label) in [
+        ("/home", "Timeline"),
+        ("/home/sites", "Followed"),
+        ("/home/import", "Followed"),
+        ("/settings", "Settings"),
+        ("/settings/tokens", "Settings"),
+    ] {
+        let page = alice.open(path);
+        assert!(
+            page.has(&format!(" aria-current=\"page\">{label}</a>")),
+            "{path}"
+        );
+        assert_eq!(page.text().matches("aria-current").count(), 1, "{path}");
+    }
+    for (path, label) in [("/sign-in", "Sign in"), ("/check", "For authors")] {
+        let page = Person::at(world.address()).open(path);
+        assert!(
+            page.has(&format!(" aria-current=\"page\">{label}</a>")),
+            "{path}"
+        );
+    }
+    assert!(!alice.open("/").has("aria-current"));
+    assert!(!alice.open("/settingsx").has("aria-current"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_page_says_where_to_go_from_there() {
+    let world = world().await;
+    let (mut visitor, mut bob) = (Person::at(world.address()), world.person("bob").await);
+    let missing = visitor.open("/sites/none.example/");
+    assert_eq!(missing.status(), 404);
+    assert!(missing.has("Enter its address on the first page"));
+    assert!(missing.has("<a href=\"/\" class=\"button plain\">To the first page</a>"));
+    assert!(!missing.has("To your timeline"));
+    let forbidden = bob.open("/admin");
+    assert_eq!(forbidden.status(), 403);
+    assert!(forbidden.has("To the first page") && forbidden.has("To your timeline"));
+    assert!(!forbidden.has("Enter its address"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_asks_for_the_style_and_the_script_of_its_own_version() {
+    let world = World::in_browser().await;
+    let front = Person::at(world.address()).open("/");
+    for name in ["style.css", "site.js"] {
+        let start = format!("/static/{name}?v=");
+        let (_, mark) = front.text().split_once(&start).unwrap();
+        let (mark, _) = mark.split_once('"').unwrap();
+        let ask = || Ask::get(&format!("{start}{mark}"));
+        let file = world.ask(ask());
+        assert_eq!(file.status, 200);
+        // Another text has another mark.
+        let etag = format!("\"{mark}\"");
+        assert_eq!(file.header("etag"), Some(etag.as_str()));
+        let again = world.ask(ask().header("If-None-Match", &etag));
+        assert!(again.status == 304 && again.body.is_empty());
+        let changed = world.ask(ask().header("If-None-Match", "\"0123456789abcdef\""));
+        assert_eq!(changed.text(), file.text());
+    }
 }

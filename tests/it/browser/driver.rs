@@ -188,6 +188,19 @@ impl Browser {
         }
     }
 
+    /// Presses a key, wherever the focus is.
+    pub async fn key(&self, name: &str) {
+        let (code, text) = match name {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            name => panic!("there is no key called {name}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let key = json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code, "text": text});
+            self.tell("Input.dispatchKeyEvent", key).await;
+        }
+    }
+
     /// Everything that can be read on the page.
     pub async fn text(&self) -> String {
         let body = self.client.find(Locator::Css("body")).await;
@@ -295,6 +308,9 @@ impl Browser {
             self.tell("Emulation.setDeviceMetricsOverride", metrics)
                 .await;
         }
+        // What has just come into sight is not drawn yet, and would be missing in a picture.
+        let drawn = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))";
+        self.client.execute_async(drawn, vec![]).await.unwrap();
     }
 
     async fn take_picture(&self, name: &str) {

@@ -203,3 +203,83 @@ async fn every_page_of_an_admin_is_fit_for_everybody() {
     look(&browser, &world, &pages).await;
     browser.close().await;
 }
+
+/// A note, a calendar and few changes, beside a column that is taller than all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_page_beside_a_tall_column_has_no_holes() {
+    let world = World::in_browser().await;
+    let den = Den::new();
+    let changes = ["created /a 2026-03-01", "created /b yesterday"];
+    den.change_list("/changelist.xml", "from='2026-01-01'", &changes);
+    world.follow(&den.url("/")).await;
+    let browser = Browser::start(Script::On).await;
+    browser.open(&world.here(&den.page("/"))).await;
+    browser.see("The last check found something to fix").await;
+    let holes = "const parts = [...document.querySelectorAll('.columns > div > *')].map(part => part.getBoundingClientRect());
+        const aside = document.querySelector('aside').getBoundingClientRect();
+        return [aside.bottom - parts.at(-1).bottom, ...parts.slice(1).map((part, n) => part.top - parts[n].bottom)]";
+    let holes = browser.run(holes).await;
+    let holes: Vec<f64> = serde_json::from_value(holes).unwrap();
+    assert!(holes[0] > 0.0, "the column is not taller: {holes:?}");
+    assert!(holes[1..].iter().all(|hole| *hole < 60.0), "{holes:?}");
+    browser.look("site-short").await;
+    browser.close().await;
+}
+
+/// What has the focus: what it says, and whether one sees that it has it.
+const FOCUSED: &str = "const one = document.activeElement, box = one.getBoundingClientRect(), style = getComputedStyle(one);
+    return one === document.body ? null : [
+        one.id || one.name || one.textContent.trim(),
+        style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 && box.width > 0 && box.top >= 0 && box.left >= 0,
+    ]";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_is_looked_at_with_the_keyboard_alone_and_the_focus_is_always_seen() {
+    let (world, den) = (World::in_browser().await, Den::new());
+    let browser = Browser::start(Script::On).await;
+    browser.open(&world.here("/")).await;
+    browser.key("Tab").await;
+    let first = browser.run(FOCUSED).await;
+    assert_eq!(first, serde_json::json!(["Skip to the content", true]));
+    browser.key("Enter").await;
+    browser.key("Tab").await;
+    assert_eq!(
+        browser.run(FOCUSED).await[0],
+        "url",
+        "the links are skipped"
+    );
+    browser
+        .find("#url")
+        .await
+        .send_keys(den.url("/").as_str())
+        .await
+        .unwrap();
+    browser.key("Enter").await;
+    browser.arrive(&den.page("/")).await;
+    browser.see("Sign in to follow").await;
+
+    // As it loads, not as it takes the place of the page that showed the reading.
+    browser.reload().await;
+    let mut stops = Vec::new();
+    loop {
+        browser.key("Tab").await;
+        let stop = browser.run(FOCUSED).await;
+        // Beyond the last one is the browser itself, and then the first one again.
+        let Some(words) = stop[0].as_str() else { break };
+        if stops.first().is_some_and(|first| first == words) {
+            break;
+        }
+        assert_eq!(stop[1], true, "{words}");
+        stops.push(words.to_owned());
+    }
+    for stop in [
+        "Sitebell",
+        "Sign in to follow",
+        "Copy",
+        "The same in other forms",
+        "the report for authors",
+    ] {
+        assert!(stops.iter().any(|known| known == stop), "{stop}: {stops:?}");
+    }
+    browser.close().await;
+}

@@ -278,6 +278,22 @@ fn the_demo_is_served_and_followed_and_opens_nothing_else_of_this_machine() {
             .open(&format!("{}moths/", page.path()))
             .has("Visitors")
     );
+    // Its page and its feed tell when it is really read next: when it has changed, within a minute.
+    let soon = chrono::Utc::now() + chrono::TimeDelta::minutes(3);
+    let next = |text: &str| -> Option<chrono::DateTime<chrono::Utc>> {
+        let (_, next) = text.split_once("Next check <time datetime=\"")?;
+        next.split_once('"')?.0.parse().ok()
+    };
+    while next(visitor.open(page.path()).text()).is_none_or(|next| next > soon) {
+        assert!(
+            chrono::Utc::now() < soon,
+            "{}",
+            visitor.open(page.path()).text()
+        );
+        std::thread::yield_now();
+    }
+    let feed = Ask::get(&format!("{}feed.atom", page.path())).to(served.address);
+    assert_eq!(feed.header("cache-control"), Some("public, max-age=60"));
     let there = demo.socket_addrs(|| None).unwrap()[0];
     assert!(Ask::get("/").to(there).text().contains("A shrine to moths"));
     let front = visitor.open("/");
