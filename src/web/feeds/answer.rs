@@ -103,11 +103,11 @@ impl Rendered {
         document: &Document<'_>,
         compressor: &mut Compressor,
     ) -> std::io::Result<Rendered> {
-        let text = match form {
-            Form::Atom => feed::to_atom(document),
-            Form::Json => feed::to_json(document),
-        };
-        let hash = Sha256::digest(text.as_bytes());
+        let text = compressor.write(|text| match form {
+            Form::Atom => feed::write_atom(document, text),
+            Form::Json => text.extend_from_slice(feed::to_json(document).as_bytes()),
+        });
+        let hash = Sha256::digest(text);
         let tag: String = (hash.iter().take(16))
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -117,8 +117,8 @@ impl Rendered {
             modified,
             last_modified: value(&modified.to_string()),
             tags: ["", "-gzip", "-br"].map(|coding| value(&format!("\"{tag}{coding}\""))),
-            gzip: compressor.gzip(text.as_bytes())?.into(),
-            brotli: compressor.brotli(text.as_bytes())?.into(),
+            gzip: compressor.gzip()?.into(),
+            brotli: compressor.brotli()?.into(),
         })
     }
 
