@@ -336,6 +336,21 @@ async fn what_a_reader_has_already_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_feed_that_is_ready_is_answered_without_the_database() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    let whole = followed.answer(&path);
+    let tag = whole.header("etag").unwrap();
+    let store = followed.world.store().clone();
+    store.close().await.unwrap();
+    let again = Ask::get(&path).header("If-None-Match", tag);
+    assert_eq!(followed.world.ask(again).status, 304);
+    assert_eq!(followed.answer(&path).body, whole.body);
+    let other = followed.answer(&format!("{path}?entries=pages"));
+    assert!(other.status >= 500, "which nobody asked for before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_coding_holds_the_same_feed_and_has_a_tag_of_its_own() {
     let followed = Followed::new(&["created /a 2026-03-01"]).await;
     let path = followed.feed_path();
@@ -346,6 +361,7 @@ async fn every_coding_holds_the_same_feed_and_has_a_tag_of_its_own() {
         ("br", Some("br")),
         ("gzip, deflate, br", Some("br")),
         ("br;q=0, gzip", Some("gzip")),
+        ("br;Q=0, GZIP", Some("gzip")),
         ("identity", None),
         ("zstd", None),
     ] {
@@ -458,6 +474,12 @@ async fn what_never_was_is_404_what_was_removed_is_410_and_a_missing_slash_is_30
     }
     let none = followed.answer(&format!("{page}nothing/feed.atom"));
     assert_eq!(none.status, 404);
+    followed
+        .answer(&format!("{page}archive/first.atom"))
+        .refusal(404);
+    followed
+        .answer(&format!("{page}feed.atom?entries=pages&before=now"))
+        .refusal(400);
     let feed = followed.feed_path();
     followed.feed(&feed);
     let remove = Ask::new("DELETE", &format!("/api/v1/sites/{}", followed.site));

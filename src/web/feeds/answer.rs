@@ -246,16 +246,18 @@ fn wanted(asked: &HeaderMap) -> Coding {
     for list in asked.get_all(header::ACCEPT_ENCODING) {
         for part in list.to_str().unwrap_or_default().split(',') {
             let (name, weight) = part.split_once(';').unwrap_or((part, ""));
-            let weight = weight
-                .trim()
-                .strip_prefix("q=")
-                .map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
-            match name.trim() {
-                "identity" => given[Coding::Plain as usize] = Some(weight),
-                "gzip" | "x-gzip" => given[Coding::Gzip as usize] = Some(weight),
-                "br" => given[Coding::Brotli as usize] = Some(weight),
-                "*" => others = Some(weight),
-                _ => {}
+            let weight = weight.trim();
+            let weight = weight.strip_prefix("q=").or(weight.strip_prefix("Q="));
+            let weight = weight.map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
+            let is = |coding: &str| name.trim().eq_ignore_ascii_case(coding);
+            if is("identity") {
+                given[Coding::Plain as usize] = Some(weight);
+            } else if is("gzip") || is("x-gzip") {
+                given[Coding::Gzip as usize] = Some(weight);
+            } else if is("br") {
+                given[Coding::Brotli as usize] = Some(weight);
+            } else if is("*") {
+                others = Some(weight);
             }
         }
     }
