@@ -120,13 +120,14 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
 }
 
 fn categories(item: &Item<'_>) -> Vec<Category> {
-    let category = |term: &str| Category {
-        term: term.to_owned(),
+    let category = |term: String| Category {
+        term,
         scheme: None,
         label: None,
     };
-    let kinds = item.kinds().into_iter().map(|kind| category(kind.as_str()));
-    kinds.chain(item.tags().into_iter().map(category)).collect()
+    let kinds = item.kinds().into_iter();
+    let kinds = kinds.map(|kind| kind.as_str().to_owned());
+    kinds.chain(item.tags()).map(category).collect()
 }
 
 fn links(document: &Document<'_>) -> Vec<Link> {

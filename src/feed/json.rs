@@ -38,7 +38,9 @@ pub fn to_json(document: &Document<'_>) -> String {
 fn item_json(item: &Item<'_>, allowed: usize) -> Value {
     let listed = content::listed(&item.pages, allowed);
     let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
-    let tags: Vec<&str> = item.kinds().into_iter().map(|kind| kind.as_str()).collect();
+    let kinds = item.kinds().into_iter();
+    let kinds = kinds.map(|kind| kind.as_str().to_owned());
+    let tags: Vec<String> = kinds.chain(item.tags()).collect();
     let time = item.updated_at.to_rfc3339_opts(SecondsFormat::Micros, true);
     json!({
         "id": legal(&*item.id),

@@ -220,12 +220,12 @@ impl Item<'_> {
     }
 
     /// What its pages are filed under, the kinds of changes aside: a few, each once.
-    fn tags(&self) -> Vec<&str> {
+    fn tags(&self) -> Vec<String> {
         let all = self.pages.iter().flat_map(|page| &page.last.details.tags);
-        let kinds = ["created", "updated", "deleted"];
-        let mut tags: Vec<&str> = Vec::new();
-        for tag in all.map(String::as_str) {
-            if tags.len() < MAX_TAGS && !kinds.contains(&tag) && !tags.contains(&tag) {
+        let kinds = ["", "created", "updated", "deleted"];
+        let mut tags: Vec<String> = Vec::new();
+        for tag in all.map(|tag| legal(tag.trim())) {
+            if tags.len() < MAX_TAGS && !kinds.contains(&&*tag) && !tags.contains(&tag) {
                 tags.push(tag);
             }
         }
