@@ -222,6 +222,15 @@ pub struct ChangedPage<'a> {
 
 /// Sums up changes, which come oldest first, page by page. The page that changed last comes last.
 pub fn net_effect(changes: &[Change]) -> Vec<ChangedPage<'_>> {
+    // As it is most often.
+    if let [last] = changes {
+        let net = match last.kind {
+            ChangeKind::Created => NetChange::Created,
+            ChangeKind::Updated => NetChange::Updated,
+            ChangeKind::Deleted => NetChange::Deleted,
+        };
+        return vec![ChangedPage { net, last }];
+    }
     let mut spans: HashMap<&str, (ChangeKind, usize)> = HashMap::new();
     for (position, change) in changes.iter().enumerate() {
         let span = spans.entry(&change.url).or_insert((change.kind, position));

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Timelike, Utc};
 
 /// A date says nothing about its time zone: that day began up to 14 hours before midnight UTC, somewhere.
 pub const EARLIEST_ZONE: TimeDelta = TimeDelta::hours(14);
@@ -297,14 +297,19 @@ impl FromStr for Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let local = self.start.naive_utc() + TimeDelta::minutes(self.offset.minutes());
-        match self.precision {
-            Precision::Year => write!(f, "{}", local.format("%Y"))?,
-            Precision::Month => write!(f, "{}", local.format("%Y-%m"))?,
-            Precision::Day => write!(f, "{}", local.format("%Y-%m-%d"))?,
-            Precision::Minute => write!(f, "{}", local.format("%Y-%m-%dT%H:%M"))?,
-            Precision::Second | Precision::Fraction(_) => {
-                write!(f, "{}", local.format("%Y-%m-%dT%H:%M:%S"))?;
-            }
+        // Number by number, because a format would be read anew each time.
+        write!(f, "{:04}", local.year())?;
+        if self.precision > Precision::Year {
+            write!(f, "-{:02}", local.month())?;
+        }
+        if self.precision > Precision::Month {
+            write!(f, "-{:02}", local.day())?;
+        }
+        if self.precision > Precision::Day {
+            write!(f, "T{:02}:{:02}", local.hour(), local.minute())?;
+        }
+        if self.precision > Precision::Minute {
+            write!(f, ":{:02}", local.second())?;
         }
         if let Precision::Fraction(digits) = self.precision {
             let nanos = format!("{:09}", local.and_utc().timestamp_subsec_nanos());

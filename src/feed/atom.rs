@@ -1,5 +1,6 @@
 //! A document as Atom (RFC 4287), with its place among others (RFC 5005).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use atom_syndication::extension::{Extension, ExtensionMap};
@@ -19,16 +20,23 @@ const HISTORY: &str = "http://purl.org/syndication/history/1.0";
 
 /// The document.
 pub fn to_atom(document: &Document<'_>) -> String {
+    let mut written = Vec::with_capacity(USUAL_BYTES);
+    write_atom(document, &mut written);
+    String::from_utf8(written).expect("only text was written")
+}
+
+/// Writes the document at the end of what is there.
+pub fn write_atom(document: &Document<'_>, written: &mut Vec<u8>) {
     let subject = document.subject;
     let entries = document.laid_out().into_iter();
     let entries = entries.map(|(item, allowed)| entry(item, allowed, document.has_sources));
     let mut feed = Feed {
-        id: legal(&subject.id),
+        id: legal(&*subject.id),
         title: text(subject.title),
         updated: time(document.updated_at()),
         authors: persons(subject),
         links: links(document),
-        subtitle: Some(text(&subtitle(subject))),
+        subtitle: Some(text(subtitle(subject))),
         generator: Some(Generator {
             value: "Sitebell".into(),
             uri: None,
@@ -48,39 +56,38 @@ pub fn to_atom(document: &Document<'_>) -> String {
         let archive = BTreeMap::from([("archive".to_owned(), vec![archive])]);
         feed.extensions.insert("fh".into(), archive);
     }
-    let mut text = String::with_capacity(USUAL_BYTES);
-    text += "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
+    written.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n");
     if let Some(url) = &document.links.stylesheet {
         let url = escaped(url);
-        text += &format!("<?xml-stylesheet type=\"text/css\" href=\"{url}\"?>\n");
+        let line = format!("<?xml-stylesheet type=\"text/css\" href=\"{url}\"?>\n");
+        written.extend_from_slice(line.as_bytes());
     }
     let config = WriteConfig {
         write_document_declaration: false,
         indent_size: None,
     };
-    let written = feed.write_with_config(text.into_bytes(), config);
-    let written = written.expect("a vector takes all that is written to it");
-    let mut text = String::from_utf8(written).expect("only text was written");
-    text.push('\n');
-    text
+    let done = feed.write_with_config(&mut *written, config);
+    done.expect("a vector takes all that is written to it");
+    written.push(b'\n');
 }
 
 fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
     let listed = content::listed(&item.pages, allowed);
     let mut links = vec![link("alternate", &item.alternate(), Some("text/html"))];
     // A page that is the alternate already needs no second link.
-    let related = links_of(listed).filter(|page| page.url != item.alternate());
+    let alternate = item.alternate();
+    let related = links_of(listed).filter(|page| page.url != *alternate);
     links.extend(related.map(|page| link("related", &page.url, None)));
     let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
     // Every field is named, because the default of a time is read from a text each time.
     AtomEntry {
-        id: legal(&item.id),
-        title: text(&item.title()),
+        id: legal(&*item.id),
+        title: text(item.title()),
         updated: time(item.updated_at),
         categories: categories(item),
         links,
         source: has_source.then(|| Source {
-            id: legal(&item.subject.id),
+            id: legal(&*item.subject.id),
             title: text(item.subject.title),
             updated: time(item.updated_at),
             authors: persons(item.subject),
@@ -98,7 +105,7 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
             subtitle: None,
         }),
         content: Some(Content {
-            value: Some(legal(&html)),
+            value: Some(legal(html)),
             content_type: Some("html".into()),
             ..Content::default()
         }),
@@ -113,13 +120,14 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
 }
 
 fn categories(item: &Item<'_>) -> Vec<Category> {
-    let category = |term: &str| Category {
-        term: term.to_owned(),
+    let category = |term: String| Category {
+        term,
         scheme: None,
         label: None,
     };
-    let kinds = item.kinds().into_iter().map(|kind| category(kind.as_str()));
-    kinds.chain(item.tags().into_iter().map(category)).collect()
+    let kinds = item.kinds().into_iter();
+    let kinds = kinds.map(|kind| kind.as_str().to_owned());
+    kinds.chain(item.tags()).map(category).collect()
 }
 
 fn links(document: &Document<'_>) -> Vec<Link> {
@@ -164,7 +172,7 @@ fn link(rel: &str, to: &str, media_type: Option<&str>) -> Link {
 }
 
 /// Words. Those that look like markup are declared as HTML and escaped, because so many readers take them for it.
-fn text(value: &str) -> Text {
+fn text<'a>(value: impl Into<Cow<'a, str>>) -> Text {
     let value = legal(value);
     match value.contains(['<', '&']) {
         true => Text::html(escaped(&value)),

@@ -1,12 +1,13 @@
 //! What happened, for people: the title of an item, and its pages as a piece of HTML.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use chrono::{Datelike, Timelike};
-use url::Url;
 
 use crate::change::{Change, ChangeKind, ChangedPage, NetChange};
 use crate::moment::{Moment, Precision};
-use crate::text::readable_address;
+use crate::text::readable;
 
 /// What a page takes besides its address and its name, escaped twice.
 const LINE_BYTES: usize = 330;
@@ -32,28 +33,28 @@ const INFERRED: &str = "inferred, not stated";
 /// The content of an item: its pages by kind.
 #[derive(Template)]
 #[template(path = "feed/entry.html")]
-struct Contents {
-    note: Option<String>,
-    groups: Vec<Group>,
+struct Contents<'a> {
+    note: Option<&'a str>,
+    groups: Vec<Group<'a>>,
     more: usize,
-    more_url: Option<String>,
+    more_url: Option<&'a str>,
 }
 
-struct Group {
+struct Group<'a> {
     heading: &'static str,
-    pages: Vec<PageLine>,
+    pages: Vec<PageLine<'a>>,
 }
 
-struct PageLine {
-    url: String,
-    name: String,
+struct PageLine<'a> {
+    url: &'a str,
+    name: Cow<'a, str>,
     linked: bool,
     datetime: String,
     time: String,
     facts: String,
-    note: Option<String>,
-    summary: Option<String>,
-    language: Option<String>,
+    note: Option<&'a str>,
+    summary: Option<&'a str>,
+    language: Option<&'a str>,
 }
 
 /// The pages that are listed if so many bytes are allowed: the newest ones, and at least one.
@@ -78,10 +79,10 @@ pub(super) fn html(
     note: Option<&str>,
 ) -> String {
     let contents = Contents {
-        note: note.map(str::to_owned),
+        note,
         groups: groups(listed),
         more: all - listed.len(),
-        more_url: more_url.map(str::to_owned),
+        more_url,
     };
     contents.render().unwrap_or_default()
 }
@@ -149,7 +150,7 @@ fn in_words(count: usize) -> String {
         .map_or_else(|| count.to_string(), |word| (*word).to_owned())
 }
 
-fn groups(pages: &[ChangedPage<'_>]) -> Vec<Group> {
+fn groups<'a>(pages: &[ChangedPage<'a>]) -> Vec<Group<'a>> {
     let kinds = [
         (NetChange::Created, "New pages"),
         (NetChange::Updated, "Updated pages"),
@@ -172,13 +173,14 @@ fn groups(pages: &[ChangedPage<'_>]) -> Vec<Group> {
 }
 
 /// What a page is called: by its title, or else by its address.
-pub fn name(change: &Change) -> String {
-    let readable = || Url::parse(&change.url).map(|url| readable_address(&url));
-    let title = change.title.clone();
-    title.unwrap_or_else(|| readable().unwrap_or_else(|_| change.url.clone()))
+pub fn name(change: &Change) -> Cow<'_, str> {
+    match &change.title {
+        Some(title) => Cow::Borrowed(title),
+        None => readable(&change.url).map_or(Cow::Borrowed(&change.url), Cow::Owned),
+    }
 }
 
-fn page_line(page: &ChangedPage<'_>) -> PageLine {
+fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
     let change = page.last;
     let details = &change.details;
     let facts: Vec<String> = details
@@ -190,15 +192,15 @@ fn page_line(page: &ChangedPage<'_>) -> PageLine {
         .chain(details.is_inferred.then(|| INFERRED.to_owned()))
         .collect();
     PageLine {
-        url: change.url.clone(),
+        url: &change.url,
         name: name(change),
         linked: is_there(page.net),
         datetime: change.datetime.to_string(),
         time: time_in_words(&change.datetime),
         facts: facts.join(", "),
-        note: details.note.clone(),
-        summary: details.summary.clone(),
-        language: details.language.clone(),
+        note: details.note.as_deref(),
+        summary: details.summary.as_deref(),
+        language: details.language.as_deref(),
     }
 }
 

@@ -16,7 +16,7 @@ pub fn to_json(document: &Document<'_>) -> String {
         "version": "https://jsonfeed.org/version/1.1",
         "title": legal(subject.title),
         "home_page_url": href(subject.page.as_str()),
-        "description": legal(&subtitle(subject)),
+        "description": legal(subtitle(subject)),
         "authors": persons(&authors(subject)),
     });
     let mut add = |name: &str, value: Option<String>| {
@@ -38,13 +38,15 @@ pub fn to_json(document: &Document<'_>) -> String {
 fn item_json(item: &Item<'_>, allowed: usize) -> Value {
     let listed = content::listed(&item.pages, allowed);
     let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
-    let tags: Vec<&str> = item.kinds().into_iter().map(|kind| kind.as_str()).collect();
+    let kinds = item.kinds().into_iter();
+    let kinds = kinds.map(|kind| kind.as_str().to_owned());
+    let tags: Vec<String> = kinds.chain(item.tags()).collect();
     let time = item.updated_at.to_rfc3339_opts(SecondsFormat::Micros, true);
     json!({
-        "id": legal(&item.id),
+        "id": legal(&*item.id),
         "url": href(&item.alternate()),
-        "title": legal(&item.title()),
-        "content_html": legal(&html),
+        "title": legal(item.title()),
+        "content_html": legal(html),
         "date_published": time,
         "authors": persons(&authors(item.subject)),
         "tags": tags,

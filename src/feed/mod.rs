@@ -17,7 +17,7 @@ use crate::change::{Change, ChangeKind, ChangedPage, Entry, NetChange, net_effec
 use crate::site::About;
 use crate::text::is_legal;
 
-pub use atom::to_atom;
+pub use atom::{to_atom, write_atom};
 pub use content::{name as page_name, size_in_words, time_in_words};
 pub use json::to_json;
 
@@ -27,6 +27,18 @@ const MAX_BYTES: usize = 400_000;
 const MAX_TAGS: usize = 20;
 /// What an item may have of that whatever the others need.
 const ITEM_BYTES: usize = 6_000;
+
+/// Whether a byte may stand anywhere in an address.
+const PLAIN_IN_HREF: [bool; 256] = {
+    let mut is_plain = [false; 256];
+    let bytes = b"-._~:/?=&+,;@0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let mut place = 0;
+    while place < bytes.len() {
+        is_plain[bytes[place] as usize] = true;
+        place += 1;
+    }
+    is_plain
+};
 
 /// What a feed is about: a collection, a whole site, or all that somebody follows.
 pub struct Subject<'a> {
@@ -208,12 +220,12 @@ impl Item<'_> {
     }
 
     /// What its pages are filed under, the kinds of changes aside: a few, each once.
-    fn tags(&self) -> Vec<&str> {
+    fn tags(&self) -> Vec<String> {
         let all = self.pages.iter().flat_map(|page| &page.last.details.tags);
-        let kinds = ["created", "updated", "deleted"];
-        let mut tags: Vec<&str> = Vec::new();
-        for tag in all.map(String::as_str) {
-            if tags.len() < MAX_TAGS && !kinds.contains(&tag) && !tags.contains(&tag) {
+        let kinds = ["", "created", "updated", "deleted"];
+        let mut tags: Vec<String> = Vec::new();
+        for tag in all.map(|tag| legal(tag.trim())) {
+            if tags.len() < MAX_TAGS && !kinds.contains(&&*tag) && !tags.contains(&tag) {
                 tags.push(tag);
             }
         }
@@ -291,8 +303,8 @@ fn person_name(name: &str) -> String {
         .map(|word| {
             let word = word.replace('<', "\u{2039}").replace('>', "\u{203A}");
             match word.split_once('&') {
-                Some((_, rest)) if rest.contains(';') => legal(&word.replace('&', "\u{FF06}")),
-                _ => legal(&word),
+                Some((_, rest)) if rest.contains(';') => legal(word.replace('&', "\u{FF06}")),
+                _ => legal(word),
             }
         })
         .collect();
@@ -314,10 +326,12 @@ fn subtitle(subject: &Subject<'_>) -> String {
 
 /// Without the characters that would break the feed for every reader (those that XML 1.0 forbids), or that tell of broken
 /// text: C1 controls, and what stands for bytes that could not be read.
-fn legal(text: &str) -> String {
-    // Nearly all text is plain, and copied at once.
-    if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
-        return text.to_owned();
+fn legal<'a>(text: impl Into<Cow<'a, str>>) -> String {
+    let text = text.into();
+    // Nearly all text is plain, and taken as it is. All bytes are looked at, which is faster than to stop at one.
+    let is_odd = |byte: u8| !matches!(byte, b'\n' | b' '..=b'~');
+    if !(text.bytes()).fold(false, |is_any, byte| is_any | is_odd(byte)) {
+        return text.into_owned();
     }
     let is_good = |c: char| is_legal(c) && !matches!(c, '\u{7F}'..='\u{9F}' | '\u{FFFD}');
     text.chars()
@@ -329,8 +343,7 @@ fn legal(text: &str) -> String {
 /// alone, a percent sign begins a pair of digits, and the fragment is the end.
 fn href(url: &str) -> String {
     // Nearly all are plain, and copied at once.
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?=&+,;@".contains(&byte);
-    if url.bytes().all(is_plain) {
+    if url.bytes().all(|byte| PLAIN_IN_HREF[usize::from(byte)]) {
         return url.to_owned();
     }
     let authority_ends = url.find("://").map_or(0, |place| {
@@ -352,7 +365,7 @@ fn href(url: &str) -> String {
             false => written.push_str(&format!("%{:02X}", u32::from(character))),
         }
     }
-    legal(&written)
+    legal(written)
 }
 
 /// Whether a change is worth a link.

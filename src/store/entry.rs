@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use chrono::DateTime;
 use rusqlite::{CachedStatement, Connection, Params};
 
 use super::name::Minter;
 use super::shape::Columns;
-use super::value::{self, micros};
+use super::value::micros;
 use super::{Store, StoreError};
 use crate::change::Entry;
 use crate::memory::NewEntry;
@@ -141,20 +142,27 @@ fn rows(db: &Connection, sql: &str, of: impl Params) -> Result<Vec<EntryRow>, St
          WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n",
     )?;
     let columns = Columns::of(&inside)?;
+    let column = |name: &str| statement.column_index(name);
+    let (collection, head) = (column("collection")?, column("head")?);
+    let (first, last, note) = (column("first_n")?, column("last_n")?, column("note")?);
+    let (id, updated_at) = (column("id")?, column("updated_at")?);
     let mut found = statement.query(of)?;
     let mut entries = Vec::new();
     while let Some(row) = found.next()? {
-        let (collection, head): (i64, String) = (row.get("collection")?, row.get("head")?);
-        let range: (i64, i64) = (row.get("first_n")?, row.get("last_n")?);
+        let head = row.get_ref(head)?.as_str();
+        let head = head.map_err(|_| StoreError::Unreadable("head"))?;
+        let collection: i64 = row.get(collection)?;
+        let range: (i64, i64) = (row.get(first)?, row.get(last)?);
+        let updated_at = DateTime::from_timestamp_micros(row.get(updated_at)?);
         let mut entry = Entry {
-            id: row.get("id")?,
-            updated_at: value::instant(row, "updated_at")?,
+            id: row.get(id)?,
+            updated_at: updated_at.ok_or(StoreError::Unreadable("updated_at"))?,
             changes: Vec::new(),
-            note: row.get("note")?,
+            note: row.get(note)?,
         };
         let mut changes = inside.query((collection, range.0, range.1))?;
         while let Some(row) = changes.next()? {
-            entry.changes.push(columns.change(row, &head)?);
+            entry.changes.push(columns.change(row, head)?);
         }
         entries.push(EntryRow {
             collection: CollectionId(collection),

@@ -41,6 +41,46 @@ pub fn readable_address(url: &Url) -> String {
     clean::title(&address).unwrap_or_default()
 }
 
+/// The same for an address as [`Url`] writes it; nothing if it is none. A feed has very many, and nearly all are plain.
+pub fn readable(address: &str) -> Option<String> {
+    let slowly = || Some(readable_address(&Url::parse(address).ok()?));
+    plain(address).or_else(slowly)
+}
+
+/// An address in which there is nothing to decode, to leave out or to doubt, but for what every address has.
+fn plain(address: &str) -> Option<String> {
+    let rest = address.strip_prefix("https://");
+    let rest = rest.or_else(|| address.strip_prefix("http://"))?;
+    let (host, path) = rest.split_at(rest.find('/')?);
+    let in_host = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    let in_path = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    let top = host.rsplit('.').next().unwrap_or_default();
+    let is_plain = host.bytes().all(in_host)
+        && top.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && !host.contains("xn--")
+        && path.bytes().all(in_path)
+        && !path.contains("/.")
+        && rest.len() <= clean::MAX_TITLE_CHARS;
+    if !is_plain {
+        return None;
+    }
+    let mut address = String::with_capacity(rest.len());
+    address.push_str(match host.strip_prefix("www.") {
+        Some(rest) if rest.contains('.') => rest,
+        _ => host,
+    });
+    let (folders, last) = path
+        .trim_end_matches('/')
+        .rsplit_once('/')
+        .unwrap_or_default();
+    let folders = folders.split('/').filter(|segment| !segment.is_empty());
+    for segment in folders.chain(without_extension(last).filter(|_| !last.is_empty())) {
+        address.push('/');
+        address.push_str(segment);
+    }
+    Some(address)
+}
+
 /// A file name without the ending that says only that it is a page; nothing at all for `index.html`.
 fn without_extension(name: &str) -> Option<&str> {
     let stem = [".html", ".htm", ".xhtml"]
@@ -119,6 +159,59 @@ mod tests {
 
     fn readable(address: &str) -> String {
         readable_address(&Url::parse(address).unwrap())
+    }
+
+    #[test]
+    fn the_short_way_leads_to_the_same_place() {
+        let hosts = [
+            "example.com",
+            "www.example.com",
+            "www.com",
+            "a-b.example",
+            "1.example",
+            "xn--fiq228c.example",
+            "127.0.0.1",
+            "example.com:8443",
+            "ann@example.com",
+            "[::1]",
+            "localhost",
+        ];
+        let paths = [
+            "/",
+            "/a",
+            "/a/",
+            "/a//b",
+            "//a///b//",
+            "/index.html",
+            "/fox/index.html/",
+            "/fox/index",
+            "/fox/den.htm",
+            "/.html",
+            "/a/.html",
+            "/a.html/b.xhtml",
+            "/...",
+            "/My_Fox-2/DEN.HTML",
+            "/fox%20den",
+            "/a?b=c",
+            "/a#b",
+            "/a~b",
+        ];
+        let long = format!("/{}", "abc/".repeat(100));
+        let mut plain_ones = 0;
+        for host in hosts {
+            for path in paths.into_iter().chain([&*long]) {
+                for scheme in ["http", "https"] {
+                    let url = Url::parse(&format!("{scheme}://{host}{path}")).unwrap();
+                    let expected = readable_address(&url);
+                    assert_eq!(super::readable(url.as_str()), Some(expected), "{url}");
+                    plain_ones += usize::from(plain(url.as_str()).is_some());
+                }
+            }
+        }
+        assert!(plain_ones > 100, "{plain_ones} take it");
+        assert_eq!(super::readable("fox"), None);
+        assert_eq!(plain("https://"), None);
+        assert_eq!(plain("https:///fox"), None);
     }
 
     #[test]

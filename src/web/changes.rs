@@ -183,7 +183,7 @@ pub fn change_line(present: &Present, page: &ChangedPage<'_>, host: &str) -> Cha
         url: is_there.then(|| change.url.clone()),
         name: match name.strip_prefix(host) {
             Some(rest) if change.title.is_none() && !rest.is_empty() => rest.to_owned(),
-            _ => name,
+            _ => name.into_owned(),
         },
         when: present.when_told(&change.datetime),
         note: note_on(change),

@@ -68,6 +68,12 @@ impl Paths {
         self.root.to_string()
     }
 
+    /// The timeline that a private feed tells of.
+    pub fn followed(&self) -> Url {
+        let page = self.root.join("home");
+        page.unwrap_or_else(|_| self.root.clone())
+    }
+
     /// A page at a fixed place, such as `settings/tokens`, for links, forms and redirects of pages. It names no host,
     /// so that people stay at the one where they are signed in.
     pub fn at(&self, path: &str) -> String {

@@ -13,10 +13,14 @@ use std::collections::BTreeSet;
 use atom_syndication::Feed;
 use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
+use sitebell::change::{Change, ChangeKind, Details};
+use sitebell::memory::NewEntry;
+use sitebell::moment::Moment;
 use sitebell::site::SiteId;
 
 use crate::ask::{Answered, Ask};
 use crate::den::Den;
+use crate::storing::{collection, record};
 use crate::world::World;
 
 const LIST: &str = "/changelist.xml";
@@ -336,6 +340,21 @@ async fn what_a_reader_has_already_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_feed_that_is_ready_is_answered_without_the_database() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    let whole = followed.answer(&path);
+    let tag = whole.header("etag").unwrap();
+    let store = followed.world.store().clone();
+    store.close().await.unwrap();
+    let again = Ask::get(&path).header("If-None-Match", tag);
+    assert_eq!(followed.world.ask(again).status, 304);
+    assert_eq!(followed.answer(&path).body, whole.body);
+    let other = followed.answer(&format!("{path}?entries=pages"));
+    assert!(other.status >= 500, "which nobody asked for before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_coding_holds_the_same_feed_and_has_a_tag_of_its_own() {
     let followed = Followed::new(&["created /a 2026-03-01"]).await;
     let path = followed.feed_path();
@@ -346,6 +365,7 @@ async fn every_coding_holds_the_same_feed_and_has_a_tag_of_its_own() {
         ("br", Some("br")),
         ("gzip, deflate, br", Some("br")),
         ("br;q=0, gzip", Some("gzip")),
+        ("br;Q=0, GZIP", Some("gzip")),
         ("identity", None),
         ("zstd", None),
     ] {
@@ -432,6 +452,76 @@ async fn what_a_site_writes_cannot_break_a_feed_or_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_that_a_list_of_pages_may_tell() {
+    let followed = Followed::new(&[]).await;
+    let change = |page: &str, details: Details| Change {
+        url: followed.den.url(page).into(),
+        kind: ChangeKind::Updated,
+        datetime: Moment::parse("2026-03-01").unwrap(),
+        title: Some(format!("About {page}")),
+        details,
+    };
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let entry = NewEntry {
+        updated_at: followed.world.now(),
+        note: Some("Much of the site changed at once & <i>so</i>.".into()),
+        changes: vec![
+            change(
+                "/fox",
+                Details {
+                    summary: Some("All about <b>the fox</b>".into()),
+                    author: Some("Vix & Todd".into()),
+                    language: Some("en-GB".into()),
+                    tags: words(&["foxes & dens", "created", "\u{fffd}", " "]),
+                    is_inferred: true,
+                    ..Details::default()
+                },
+            ),
+            change(
+                "/owl",
+                Details {
+                    note: Some("Redrew the \"owl\"".into()),
+                    summary: Some("\u{5d9}\u{5e0}\u{5e9}\u{5d5}\u{5e3}".into()),
+                    tags: words(&["ow\u{fffd}ls", "foxes & dens"]),
+                    ..Details::default()
+                },
+            ),
+        ],
+    };
+    let mut found = record(vec![collection(
+        followed.den.url("/").as_str(),
+        vec![],
+        vec![entry],
+    )]);
+    found.collections[0].title = "The Fox Den".into();
+    let store = followed.world.store();
+    let check = store.number_check().await.unwrap();
+    store.save_check(followed.site, check, found).await.unwrap();
+    followed.world.feeds().retitled(followed.site);
+    let path = followed.collection_path();
+    let feed = followed.feed(&path);
+    let entry = &feed.entries[0];
+    let terms: Vec<_> = (entry.categories.iter())
+        .map(|category| category.term.as_str())
+        .collect();
+    assert_eq!(terms, ["updated", "foxes & dens", "owls"]);
+    let content = entry.content.as_ref().and_then(|content| content.value());
+    let content = content.unwrap();
+    for part in [
+        "<p>Much of the site changed at once",
+        "<span lang=\"en-GB\">All about",
+        "inferred, not stated",
+        "Redrew the",
+        "<span>\u{5d9}",
+    ] {
+        assert!(content.contains(part), "{part} is not in {content}");
+    }
+    assert!(!content.contains("<b>") && !content.contains("<i>"));
+    let json = followed.answer(&path.replace(".atom", ".json")).json(200);
+    assert_eq!(json["items"][0]["tags"], serde_json::json!(terms));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_never_was_is_404_what_was_removed_is_410_and_a_missing_slash_is_301() {
     let followed = Followed::new(&["created /a 2026-03-01"]).await;
     let site = followed.site();
@@ -458,6 +548,12 @@ async fn what_never_was_is_404_what_was_removed_is_410_and_a_missing_slash_is_30
     }
     let none = followed.answer(&format!("{page}nothing/feed.atom"));
     assert_eq!(none.status, 404);
+    followed
+        .answer(&format!("{page}archive/first.atom"))
+        .refusal(404);
+    followed
+        .answer(&format!("{page}feed.atom?entries=pages&before=now"))
+        .refusal(400);
     let feed = followed.feed_path();
     followed.feed(&feed);
     let remove = Ask::new("DELETE", &format!("/api/v1/sites/{}", followed.site));

@@ -11,12 +11,14 @@ use utoipa::{Modify, OpenApi};
 
 use super::{get_or_head, only};
 
+pub use self::input::{path_config, query_config};
+
 /// All routes of the API, below `/api/v1`.
 pub fn routes(config: &mut web::ServiceConfig) {
     config
         .app_data(input::payload_config())
-        .app_data(input::path_config())
-        .app_data(input::query_config())
+        .app_data(path_config())
+        .app_data(query_config())
         .service(only(
             web::resource("/openapi.json").route(get_or_head(openapi)),
             "GET, HEAD",

@@ -103,11 +103,11 @@ impl Rendered {
         document: &Document<'_>,
         compressor: &mut Compressor,
     ) -> std::io::Result<Rendered> {
-        let text = match form {
-            Form::Atom => feed::to_atom(document),
-            Form::Json => feed::to_json(document),
-        };
-        let hash = Sha256::digest(text.as_bytes());
+        let text = compressor.write(|text| match form {
+            Form::Atom => feed::write_atom(document, text),
+            Form::Json => text.extend_from_slice(feed::to_json(document).as_bytes()),
+        });
+        let hash = Sha256::digest(text);
         let tag: String = (hash.iter().take(16))
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -117,8 +117,8 @@ impl Rendered {
             modified,
             last_modified: value(&modified.to_string()),
             tags: ["", "-gzip", "-br"].map(|coding| value(&format!("\"{tag}{coding}\""))),
-            gzip: compressor.gzip(text.as_bytes())?.into(),
-            brotli: compressor.brotli(text.as_bytes())?.into(),
+            gzip: compressor.gzip()?.into(),
+            brotli: compressor.brotli()?.into(),
         })
     }
 
@@ -246,16 +246,18 @@ fn wanted(asked: &HeaderMap) -> Coding {
     for list in asked.get_all(header::ACCEPT_ENCODING) {
         for part in list.to_str().unwrap_or_default().split(',') {
             let (name, weight) = part.split_once(';').unwrap_or((part, ""));
-            let weight = weight
-                .trim()
-                .strip_prefix("q=")
-                .map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
-            match name.trim() {
-                "identity" => given[Coding::Plain as usize] = Some(weight),
-                "gzip" | "x-gzip" => given[Coding::Gzip as usize] = Some(weight),
-                "br" => given[Coding::Brotli as usize] = Some(weight),
-                "*" => others = Some(weight),
-                _ => {}
+            let weight = weight.trim();
+            let weight = weight.strip_prefix("q=").or(weight.strip_prefix("Q="));
+            let weight = weight.map_or(1.0, |weight| weight.trim().parse().unwrap_or(0.0));
+            let is = |coding: &str| name.trim().eq_ignore_ascii_case(coding);
+            if is("identity") {
+                given[Coding::Plain as usize] = Some(weight);
+            } else if is("gzip") || is("x-gzip") {
+                given[Coding::Gzip as usize] = Some(weight);
+            } else if is("br") {
+                given[Coding::Brotli as usize] = Some(weight);
+            } else if is("*") {
+                others = Some(weight);
             }
         }
     }

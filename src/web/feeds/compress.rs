@@ -1,5 +1,6 @@
 //! Compressing documents, with memory that is kept from one to the next: an encoder wants hundreds of kilobytes, and
-//! getting them from the system each time takes longer than compressing a feed.
+//! getting them from the system each time takes longer than compressing a feed. The text of the document has its place
+//! here, too, for the same reason.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -15,13 +16,16 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 const GZIP_LEVEL: u32 = 4;
 const GZIP_WINDOW: u8 = 15;
 const BROTLI_LEVEL: i32 = 3;
-const BROTLI_WINDOW: i32 = 18;
+/// As large as the document, within these bounds: memory for a larger one would have to be cleared for nothing.
+const BROTLI_WINDOWS: std::ops::RangeInclusive<u32> = 16..=18;
 const BUFFER_BYTES: usize = 16 << 10;
 
 /// Compresses one document after the other.
 pub struct Compressor {
     gzip: Compress,
-    /// What brotli reads from and writes to, a part at a time.
+    /// The document.
+    text: Vec<u8>,
+    /// What it is read from and written to, a part at a time.
     input: Vec<u8>,
     output: Vec<u8>,
     spare: Spare,
@@ -32,39 +36,54 @@ impl Compressor {
     pub fn new() -> Compressor {
         Compressor {
             gzip: Compress::new_gzip(Compression::new(GZIP_LEVEL), GZIP_WINDOW),
+            text: Vec::new(),
             input: vec![0; BUFFER_BYTES],
             output: vec![0; BUFFER_BYTES],
             spare: Spare::default(),
         }
     }
 
-    /// The text as gzip.
-    pub fn gzip(&mut self, text: &[u8]) -> io::Result<Vec<u8>> {
+    /// Takes what is written as the document that is compressed from now on.
+    pub fn write(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+        self.text.clear();
+        write(&mut self.text);
+        &self.text
+    }
+
+    /// The document as gzip.
+    pub fn gzip(&mut self) -> io::Result<Vec<u8>> {
         self.gzip.reset();
-        // As much as it may come to, where nothing can be saved.
-        let mut coded = Vec::with_capacity(text.len() + text.len() / 100 + 100);
-        match (self.gzip).compress_vec(text, &mut coded, FlushCompress::Finish) {
-            Ok(Status::StreamEnd) => {
-                coded.shrink_to_fit();
-                Ok(coded)
+        let mut coded = Vec::new();
+        loop {
+            let read = usize::try_from(self.gzip.total_in()).unwrap_or(usize::MAX);
+            let before = self.gzip.total_out();
+            let rest = self.text.get(read..).unwrap_or_default();
+            let status = (self.gzip).compress(rest, &mut self.output, FlushCompress::Finish)?;
+            let written = usize::try_from(self.gzip.total_out() - before).unwrap_or_default();
+            coded.extend_from_slice(&self.output[..written]);
+            match status {
+                Status::StreamEnd => return Ok(coded),
+                _ if written == 0 => return Err(io::ErrorKind::WriteZero.into()),
+                _ => {}
             }
-            Ok(_) => Err(io::ErrorKind::StorageFull.into()),
-            Err(error) => Err(error.into()),
         }
     }
 
-    /// The text as brotli.
-    pub fn brotli(&mut self, text: &[u8]) -> io::Result<Vec<u8>> {
+    /// The document as brotli.
+    pub fn brotli(&mut self) -> io::Result<Vec<u8>> {
+        // The last sixteen bytes of a window cannot be reached.
+        let bits = usize::BITS - (self.text.len() + 15).leading_zeros();
+        let window = bits.clamp(*BROTLI_WINDOWS.start(), *BROTLI_WINDOWS.end());
         let params = BrotliEncoderParams {
             quality: BROTLI_LEVEL,
-            lgwin: BROTLI_WINDOW,
-            size_hint: text.len(),
+            lgwin: i32::try_from(window).unwrap_or_default(),
+            size_hint: self.text.len(),
             ..Default::default()
         };
         let lent = Lent(Rc::new(RefCell::new(std::mem::take(&mut self.spare))));
         let mut coded = Vec::new();
         let done = brotli::BrotliCompressCustomAlloc(
-            &mut &*text,
+            &mut &*self.text,
             &mut coded,
             &mut self.input,
             &mut self.output,
@@ -76,9 +95,39 @@ impl Compressor {
     }
 }
 
-/// Pieces of memory that nobody uses, by what they are made of and how many of them they have.
+/// Pieces of memory that nobody uses: for each type a list of them, as [`Vec`]s without content.
 #[derive(Default)]
-struct Spare(HashMap<(TypeId, usize), Vec<Box<dyn Any + Send>>>);
+struct Spare(HashMap<TypeId, Box<dyn Any + Send>>);
+
+impl Spare {
+    fn pieces<T: Send + 'static>(&mut self) -> Option<&mut Vec<Vec<T>>> {
+        let pieces = self.0.entry(TypeId::of::<T>());
+        let pieces = pieces.or_insert_with(|| Box::new(Vec::<Vec<T>>::new()));
+        pieces.downcast_mut()
+    }
+
+    /// The smallest piece with room for so many, or else the largest, which has to grow: so there are never more of them
+    /// than were used at once, however many lengths documents have.
+    fn take<T: Send + 'static>(&mut self, len: usize) -> Vec<T> {
+        let pieces = self.pieces::<T>().filter(|_| len > 0);
+        let piece = pieces.and_then(|pieces| {
+            let rank = |piece: &Vec<T>| match piece.capacity() {
+                room if room < len => usize::MAX - room,
+                room => room,
+            };
+            let best = (0..pieces.len()).min_by_key(|&place| rank(&pieces[place]));
+            best.map(|place| pieces.swap_remove(place))
+        });
+        piece.unwrap_or_default()
+    }
+
+    fn put<T: Send + 'static>(&mut self, mut piece: Vec<T>) {
+        piece.clear();
+        if let Some(pieces) = self.pieces().filter(|_| piece.capacity() > 0) {
+            pieces.push(piece);
+        }
+    }
+}
 
 /// Gives out what is spare, and takes it back.
 #[derive(Clone)]
@@ -103,24 +152,13 @@ impl<T: Clone + Default + Send + 'static> Allocator<T> for Lent {
     type AllocatedMemory = Piece<T>;
 
     fn alloc_cell(&mut self, len: usize) -> Piece<T> {
-        let mut spare = self.0.borrow_mut();
-        let pieces = spare.0.get_mut(&(TypeId::of::<T>(), len));
-        let piece = pieces.and_then(Vec::pop);
-        match piece.and_then(|piece| piece.downcast::<Vec<T>>().ok()) {
-            Some(mut piece) => {
-                piece.fill(T::default());
-                Piece(*piece)
-            }
-            None => Piece(vec![T::default(); len]),
-        }
+        let mut piece = self.0.borrow_mut().take(len);
+        piece.resize(len, T::default());
+        Piece(piece)
     }
 
     fn free_cell(&mut self, piece: Piece<T>) {
-        if !piece.0.is_empty() {
-            let kind = (TypeId::of::<T>(), piece.0.len());
-            let mut spare = self.0.borrow_mut();
-            spare.0.entry(kind).or_default().push(Box::new(piece.0));
-        }
+        self.0.borrow_mut().put(piece.0);
     }
 }
 
@@ -132,23 +170,30 @@ mod tests {
 
     use super::*;
 
+    fn compressed(compressor: &mut Compressor, text: &[u8]) -> (Vec<u8>, Vec<u8>) {
+        compressor.write(|written| written.extend_from_slice(text));
+        (compressor.gzip().unwrap(), compressor.brotli().unwrap())
+    }
+
+    /// What could be a feed of so many entries.
+    fn feed(entries: usize) -> Vec<u8> {
+        let entry = |n: usize| format!("<entry>page {n} of {entries} was updated</entry>");
+        (0..entries).flat_map(|n| entry(n).into_bytes()).collect()
+    }
+
     #[test]
     fn what_was_compressed_with_used_memory_is_the_same_and_comes_back() {
         let mut compressor = Compressor::new();
-        let texts: Vec<Vec<u8>> = (0..40)
-            .map(|n: usize| {
-                let noise = (0..n * n * 97).map(|k| (k * k * 31 + n) as u8);
-                noise.collect()
-            })
-            .collect();
+        let noise = |n: usize| -> Vec<u8> {
+            let noise = (0..n * n * 97).map(|k| (k * k * 31 + n) as u8);
+            noise.collect()
+        };
+        let mut texts: Vec<Vec<u8>> = (0..40).map(noise).collect();
+        texts.extend((0..5_000).step_by(500).map(feed));
         for text in texts.iter().chain(texts.iter().rev()) {
-            let (gzip, brotli) = (
-                compressor.gzip(text).unwrap(),
-                compressor.brotli(text).unwrap(),
-            );
-            let mut fresh = Compressor::new();
-            assert_eq!(gzip, fresh.gzip(text).unwrap());
-            assert_eq!(brotli, fresh.brotli(text).unwrap());
+            let (gzip, brotli) = compressed(&mut compressor, text);
+            let fresh = compressed(&mut Compressor::new(), text);
+            assert!((&gzip, &brotli) == (&fresh.0, &fresh.1));
             let (mut plain, mut other) = (Vec::new(), Vec::new());
             flate2::read::GzDecoder::new(&gzip[..])
                 .read_to_end(&mut plain)
@@ -161,16 +206,18 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_kept_does_not_grow() {
+    fn memory_that_is_kept_does_not_grow_with_the_lengths_of_documents() {
         let mut compressor = Compressor::new();
-        let text = "<entry>a page was updated</entry>".repeat(1_000);
-        let pieces =
-            |compressor: &Compressor| -> usize { compressor.spare.0.values().map(Vec::len).sum() };
-        compressor.brotli(text.as_bytes()).unwrap();
-        let first = pieces(&compressor);
-        for _ in 0..9 {
-            compressor.brotli(text.as_bytes()).unwrap();
+        let pieces = |compressor: &mut Compressor| {
+            let spare = &mut compressor.spare;
+            spare.pieces::<u8>().unwrap().len() + spare.pieces::<u32>().unwrap().len()
+        };
+        compressed(&mut compressor, &feed(2_000));
+        let first = pieces(&mut compressor);
+        for entries in 0..300 {
+            compressed(&mut compressor, &feed(entries));
         }
-        assert_eq!((first > 0, pieces(&compressor)), (true, first));
+        let last = pieces(&mut compressor);
+        assert!(first > 0 && last <= first + 2, "{first} and then {last}");
     }
 }

@@ -29,6 +29,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
+use super::api::{path_config, query_config};
 use super::error::WebError;
 use super::paths::{FeedPath, Paths};
 use super::{Data, Service, get_or_head, only};
@@ -353,6 +354,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn routes(config: &mut web::ServiceConfig) {
     let resource = |path: &str| {
         let resource = web::resource(path).route(get_or_head(show));
+        let resource = resource.app_data(path_config()).app_data(query_config());
         only(resource, "GET, HEAD")
     };
     config

@@ -170,13 +170,16 @@ pub(super) async fn render(
     let (paths, key, secret) = (service.paths.clone(), key.clone(), secret.to_owned());
     let compose = move |compressor: &mut Compressor| {
         let title = format!("What {name} follows");
-        let home = paths.root();
-        let about = About::default();
+        let about = About {
+            authors: vec![name.clone()],
+            description: Some(format!("Changes to the pages that {name} follows")),
+            ..About::default()
+        };
         let subject = Subject {
             id: feed::feed_id(&id, key.grain),
             title: &title,
             about: &about,
-            page: Cow::Borrowed(home),
+            page: Cow::Owned(paths.followed()),
             described_by: None,
             via: None,
         };

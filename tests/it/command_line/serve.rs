@@ -25,7 +25,11 @@ impl Served {
     }
 
     pub fn of(command: &mut Command) -> Served {
-        let mut child = (command.stdout(Stdio::piped()).stderr(Stdio::null()))
+        Served::logging_to(Stdio::null(), command)
+    }
+
+    fn logging_to(log: impl Into<Stdio>, command: &mut Command) -> Served {
+        let mut child = (command.stdout(Stdio::piped()).stderr(log))
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -102,6 +106,37 @@ fn the_service_starts_with_nothing_set_reads_sites_and_ends_when_told_to() {
     let mut left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["own", "sitebell.sqlite3"], "and no log beside it");
+}
+
+#[test]
+fn the_key_of_a_private_feed_is_never_logged() {
+    let place = Place::new();
+    place.add("alice", &[]);
+    let token = place.done(&["account", "token", "alice"]);
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--log", "trace"]);
+    let served = Served::logging_to(std::fs::File::create(&log).unwrap(), &mut command);
+    let make = Ask::new("POST", "/api/v1/feed-key").token(token.trim());
+    let made = make.to(served.address).json(201);
+    let address: url::Url = made["feed_url"].as_str().unwrap().parse().unwrap();
+    let key = address.query().unwrap();
+    let secret = key.strip_prefix("key=").unwrap();
+    for (method, query, status) in [
+        ("GET", key.to_owned(), 200),
+        ("HEAD", format!("{key}&entries=pages"), 200),
+        ("GET", format!("{key}&entries=words"), 400),
+        ("GET", format!("{key}&after=now"), 400),
+        ("GET", format!("{key}0"), 404),
+        ("PUT", key.to_owned(), 403),
+    ] {
+        let ask = Ask::new(method, &format!("{}?{query}", address.path()));
+        let answer = ask.to(served.address);
+        assert_eq!(answer.status, status, "{method} {query}");
+    }
+    assert_eq!(served.terminate(), Some(0));
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("ready") && !log.contains(secret), "{log}");
 }
 
 #[test]

@@ -7,13 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use sitebell::change::{Change, ChangeKind, Details};
-use sitebell::memory::NewEntry;
-use sitebell::moment::Moment;
-
 use super::*;
 use crate::den::urlset;
-use crate::storing::{collection, record};
 
 impl Followed {
     /// Follows a site whose description and list have this in them.

@@ -212,14 +212,15 @@ impl Rules {
             .filter(|link| link.attribute("rel") == Some("alternate"));
         let count = alternates.count();
         self.hold(count == 1, || format!("an entry with {count} alternates"));
+        let mut terms = BTreeSet::new();
         for category in entry.all("category") {
             let term = category.attribute("term").unwrap_or_default();
-            self.hold(["created", "updated", "deleted"].contains(&term), || {
-                format!("the category {term}")
-            });
+            let is_good = !term.trim().is_empty() && terms.insert(term);
+            self.hold(is_good, || format!("the category “{term}”"));
         }
-        self.hold(entry.all("category").count() >= 1, || {
-            "an entry without categories".into()
+        let kinds = ["created", "updated", "deleted"];
+        self.hold(kinds.iter().any(|kind| terms.contains(kind)), || {
+            "an entry that does not tell its kind".into()
         });
         self.once(entry, "content", true);
         if let Some(content) = entry.one("content") {
@@ -229,7 +230,8 @@ impl Rules {
                 "content elsewhere".into()
             });
             self.hold(!content.text.trim().is_empty(), || "empty content".into());
-            self.html(&content.text, &["a", "h2", "li", "p", "time", "ul"]);
+            let elements = ["a", "br", "h2", "li", "p", "span", "time", "ul"];
+            self.html(&content.text, &elements);
         }
         self.once(entry, "source", false);
         if let Some(source) = entry.one("source") {
@@ -323,10 +325,13 @@ impl Rules {
                                     format!("the address {value}")
                                 }),
                             ("time", "datetime") => {}
+                            ("span", "lang") => self.language(&value),
                             _ => self.broken.push(format!("<{name} {attribute}>")),
                         }
                     }
-                    open.push(name);
+                    if name != "br" {
+                        open.push(name);
+                    }
                 }
                 Token::EndTag(tag) => {
                     let name = String::from_utf8_lossy(&tag.name);
