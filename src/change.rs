@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::moment::Moment;
 
@@ -24,7 +24,7 @@ pub struct Change {
 }
 
 /// What can happen to a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
     /// The page is new.
@@ -122,50 +122,71 @@ impl Change {
 }
 
 /// What a source may add about a page.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Details {
     /// Bytes of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// Its media type.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
     /// Its content coding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// Digests as the source wrote them, `algorithm:value`, separated by spaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
     /// What the author says about the change, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Where else to look: mirrors, other forms, earlier versions, metadata.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
     /// What the page is about, cleaned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// Who wrote it, cleaned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// The language it is in, as a tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// What it is filed under, cleaned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Whether nobody said so: the change was concluded from two lists of pages.
+    #[serde(
+        default,
+        rename = "inferred",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub is_inferred: bool,
 }
 
 /// A typed link of a document or an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The relation in lower case, or a URI.
     pub rel: String,
     /// Where it leads, as [`url::Url`] writes it; always http or https.
     pub href: String,
     /// Of links with the same relation, the lower one is preferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pri: Option<u32>,
     /// When the target was last modified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<Moment>,
     /// What is said about the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// The target's media type.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
     /// The target's content coding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// The target's digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
 

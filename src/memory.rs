@@ -80,7 +80,7 @@ pub struct DocumentMemory {
     pub validators: Option<Validators>,
     /// When its body was last read.
     pub read_at: DateTime<Utc>,
-    /// The document without its changes, as XML: it stands in for the body when nothing has changed.
+    /// The document without its changes, as JSON: it stands in for the body when nothing has changed.
     pub outline: String,
     /// What was found wrong with it.
     pub problems: Vec<Problem>,
@@ -198,6 +198,11 @@ impl ChangeKey {
         hasher.write_u32(datetime.start().timestamp_subsec_nanos());
         hasher.write_u8(datetime.precision().rank());
         ChangeKey(hasher.finish128().as_u128())
+    }
+
+    /// The same for a change that is at hand.
+    pub fn of(change: &Change) -> ChangeKey {
+        ChangeKey::new(&change.url, change.kind, &change.datetime)
     }
 }
 

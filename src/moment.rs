@@ -6,11 +6,14 @@
 //!
 //! Only the six forms of the W3C note are accepted, in years 0001 to 9999, with offsets up to 14 hours.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Timelike, Utc};
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
 
 /// A date says nothing about its time zone: that day began up to 14 hours before midnight UTC, somewhere.
 pub const EARLIEST_ZONE: TimeDelta = TimeDelta::hours(14);
@@ -282,6 +285,20 @@ impl Ord for Moment {
 impl PartialOrd for Moment {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// As it is written.
+impl Serialize for Moment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Moment {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(source)?;
+        Moment::parse(&text).map_err(D::Error::custom)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::resourcesync::{Capability, Entry, rules};
 use crate::site::same_site;
+use crate::text::address::parse_near;
 
 /// Clocks differ a little; a change is in the future only beyond this.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
@@ -61,8 +62,8 @@ pub(super) struct Lists<'a, 'b> {
     told: Told,
     /// The changes of each list, with its place in the index.
     groups: Vec<(usize, Vec<Change>)>,
-    /// How often each change was told by the list that told it most often.
-    times: Known,
+    /// How often each change is in the groups; found out when there is a second one to compare with.
+    times: Option<Known>,
 }
 
 impl<'a, 'b> Lists<'a, 'b> {
@@ -88,7 +89,7 @@ impl<'a, 'b> Lists<'a, 'b> {
             parents,
             told,
             groups: Vec::new(),
-            times: Known::default(),
+            times: None,
         }
     }
 
@@ -152,7 +153,7 @@ impl<'a, 'b> Lists<'a, 'b> {
             entries.reverse();
         }
         for (position, entry) in entries {
-            let Ok(url) = Url::parse(&entry.loc) else {
+            let Some(url) = parse_near(&entry.loc, &index.url) else {
                 continue;
             };
             if self.is_finished(&url, entry) {
@@ -278,7 +279,7 @@ impl<'a, 'b> Lists<'a, 'b> {
                     .reading
                     .document
                     .link(rel)
-                    .and_then(|href| Url::parse(href).ok());
+                    .and_then(|href| parse_near(href, &list.url));
                 places.extend(link.filter(|link| !places.contains(link)));
             }
         }
@@ -376,19 +377,29 @@ impl<'a, 'b> Lists<'a, 'b> {
 
     /// A change that two lists tell happened once, one that a single list tells twice happened twice.
     fn add_changes(&mut self, changes: &[Change], newest_first: bool, position: usize) {
-        let mut here = Known::default();
-        let mut group = Vec::new();
-        let mut ordered: Vec<&Change> = changes.iter().collect();
+        let mut group = changes.to_vec();
         if newest_first {
-            ordered.reverse();
+            group.reverse();
         }
-        for change in ordered {
-            let key = ChangeKey::new(&change.url, change.kind, &change.datetime);
-            here.add(key);
-            if here.times(key) > self.times.times(key) {
-                self.times.add(key);
-                group.push(change.clone());
-            }
+        // Mostly there is one list, and nothing to compare it with.
+        if !self.groups.is_empty() {
+            let groups = &self.groups;
+            let times = self.times.get_or_insert_with(|| {
+                let mut times = Known::default();
+                let all = groups.iter().flat_map(|(_, group)| group);
+                all.for_each(|change| times.add(ChangeKey::of(change)));
+                times
+            });
+            let mut here = Known::default();
+            group.retain(|change| {
+                let key = ChangeKey::of(change);
+                here.add(key);
+                let is_more = here.times(key) > times.times(key);
+                if is_more {
+                    times.add(key);
+                }
+                is_more
+            });
         }
         self.groups.push((position, group));
     }

@@ -22,12 +22,13 @@ pub use crate::discover::DiscoverError as CheckError;
 pub use crate::discover::Tried;
 use crate::discover::{Discovery, Found, discover};
 use crate::fetch::{FetchError, Fetcher, Meter};
-use crate::load::{Limits, Loader, Progress};
+use crate::load::{Limits, Loaded, Loader, Progress};
 use crate::memory::{DocumentMemory, ListMemory, Sighted, SiteMemory};
 use crate::moment::Moment;
 use crate::problem::Problem;
-use crate::read::resourcesync::{Document, ReadingRules};
+use crate::read::resourcesync::ReadingRules;
 use crate::site::{About, CollectionId, Format, SiteUrl};
+use crate::text::address::parse_near;
 
 /// How to read a site.
 #[derive(Debug, Clone, Default)]
@@ -210,7 +211,7 @@ async fn check_address(
                 asked: found.loaded.asked.clone(),
                 url: found.loaded.url.clone(),
                 format: Format::ResourceSync,
-                described_by: described_by(&found.loaded.reading.document),
+                described_by: described_by(&found.loaded),
                 about: About::default(),
             });
             walk::walk(&mut loader, &found, memory, settings.since, now).await
@@ -267,7 +268,7 @@ struct Top {
     about: About,
 }
 
-fn described_by(document: &Document) -> Option<Url> {
-    let href = document.link("describedby")?;
-    Url::parse(href).ok()
+fn described_by(loaded: &Loaded) -> Option<Url> {
+    let href = loaded.reading.document.link("describedby")?;
+    parse_near(href, &loaded.url)
 }

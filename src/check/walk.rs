@@ -17,6 +17,7 @@ use crate::moment::Moment;
 use crate::problem::{Code, Problem, Severity};
 use crate::read::resourcesync::{Capability, Entry, rules};
 use crate::site::{About, same_site};
+use crate::text::address::parse_near;
 
 /// Reads everything below the root document, and says whether all of it could be read.
 pub(super) async fn walk<'b>(
@@ -87,7 +88,8 @@ impl<'b> Walk<'_, 'b> {
                 }
                 if is_index {
                     for entry in &document.entries {
-                        self.capability_list(listed(entry), loaded, root).await;
+                        let list = listed(entry, &loaded.url);
+                        self.capability_list(list, loaded, root).await;
                     }
                 } else {
                     let itself = Listed {
@@ -147,10 +149,13 @@ impl<'b> Walk<'_, 'b> {
         // An entry without a capability was reported, and can be nothing else.
         let is_list =
             |entry: &&Entry| matches!(entry.capability, None | Some(Capability::CapabilityList));
-        let lists = entries.iter().filter(is_list).map(listed);
-        self.listed.extend(lists.map(|listed| listed.url));
-        for entry in entries.iter().filter(is_list) {
-            self.capability_list(listed(entry), description, root).await;
+        let near = &description.url;
+        let lists = entries.iter().filter(is_list);
+        let lists: Vec<Listed> = lists.map(|entry| listed(entry, near)).collect();
+        self.listed
+            .extend(lists.iter().map(|list| list.url.clone()));
+        for list in lists {
+            self.capability_list(list, description, root).await;
         }
     }
 
@@ -195,9 +200,11 @@ impl<'b> Walk<'_, 'b> {
             return;
         }
         let document = &list.reading.document;
-        let own = document
-            .link("describes")
-            .and_then(|href| Url::parse(href).ok());
+        let link = |rel| {
+            let href = document.link(rel);
+            href.and_then(|href| parse_near(href, &list.url))
+        };
+        let own = link("describes");
         if let (Some(own), Some(other)) = (&own, &listed.describes)
             && !rules::same_address(own.as_str(), other.as_str())
         {
@@ -229,10 +236,7 @@ impl<'b> Walk<'_, 'b> {
                     .at(list.reading.line.max(1)),
             );
         }
-        let described_by = document
-            .link("describedby")
-            .and_then(|href| Url::parse(href).ok())
-            .or(listed.described_by);
+        let described_by = link("describedby").or(listed.described_by);
         let memory = self.remembered(&id, Some(&list.url));
         let has = |kind: &Capability| {
             (document.entries.iter()).any(|entry| entry.capability.as_ref() == Some(kind))
@@ -241,7 +245,7 @@ impl<'b> Walk<'_, 'b> {
             let is_pages = |entry: &&Entry| entry.capability == Some(Capability::ResourceList);
             let lists = document.entries.iter().filter(is_pages);
             let urls = lists
-                .filter_map(|entry| Url::parse(&entry.loc).ok())
+                .filter_map(|entry| parse_near(&entry.loc, &list.url))
                 .collect();
             let about = (Some(list.url.clone()), described_by, is_own);
             return self.pages(id, memory, urls, &list.url, about).await;
@@ -250,7 +254,7 @@ impl<'b> Walk<'_, 'b> {
         let mut lists = Lists::new(self.loader, memory, self.since, self.now, &id, parents);
         let is_list = |entry: &&Entry| entry.capability == Some(Capability::ChangeList);
         for entry in document.entries.iter().filter(is_list) {
-            if let Ok(url) = Url::parse(&entry.loc) {
+            if let Some(url) = parse_near(&entry.loc, &list.url) {
                 lists.read(&url, &list.url).await;
             }
         }
@@ -331,7 +335,7 @@ impl<'b> Walk<'_, 'b> {
         index: &Loaded,
         kind: &Capability,
     ) -> Option<Arc<Loaded>> {
-        let url = Url::parse(&entry.loc).ok()?;
+        let url = parse_near(&entry.loc, &index.url)?;
         let child = match self.loader.document(&url).await {
             Ok(child) => child,
             Err(error) => {
@@ -404,11 +408,11 @@ fn is_own(id: &Url, root: &Root) -> bool {
     same_site(id, &loaded.url) || (root.found_by.is_well_known() && same_site(id, &loaded.asked))
 }
 
-fn listed(entry: &Entry) -> Listed {
-    let link = |rel| entry.link(rel).and_then(|href| Url::parse(href).ok());
+/// `near` is the address of the document that lists it.
+fn listed(entry: &Entry, near: &Url) -> Listed {
+    let link = |rel| entry.link(rel).and_then(|href| parse_near(href, near));
     Listed {
-        url: Url::parse(&entry.loc)
-            .unwrap_or_else(|_| unreachable!("the reader makes every loc an address")),
+        url: parse_near(&entry.loc, near).expect("the reader makes every loc an address"),
         describes: link("describes"),
         described_by: link("describedby"),
     }

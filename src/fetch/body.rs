@@ -110,7 +110,7 @@ impl Body {
         let is_plain = coding == Coding::Identity && !first.starts_with(&GZIP_MAGIC);
         let outcome = if at_end && is_plain {
             catch_unwind(AssertUnwindSafe(|| {
-                decode::read(first, None, coding, limit, parse)
+                decode::read_plain(&first, limit, parse)
             }))
             .ok()
         } else {

@@ -137,6 +137,19 @@ pub(super) fn read<T>(
     }
 }
 
+/// The same for bytes that are all there and need no decoding.
+pub(super) fn read_plain<T>(
+    mut bytes: &[u8],
+    limit: u64,
+    parse: impl FnOnce(&mut dyn BufRead) -> T,
+) -> Result<(T, u64), Fault> {
+    let length = bytes.len() as u64;
+    match length <= limit {
+        true => Ok((parse(&mut bytes), length)),
+        false => Err(Fault::TooLarge),
+    }
+}
+
 fn decoder(coding: Coding, wire: Peek<Source>, start: &[u8]) -> io::Result<Box<dyn Read>> {
     Ok(match coding {
         Coding::Identity => Box::new(wire),

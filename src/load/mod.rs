@@ -32,7 +32,7 @@ use crate::memory::{DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory,
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
 use crate::read::list::{self, Hosts, List};
-use crate::read::resourcesync::{self, Capability, Reading, ReadingRules};
+use crate::read::resourcesync::{Capability, Reading, ReadingRules};
 use crate::read::{html, link, link_header};
 use crate::site::{Format, same_site};
 
@@ -300,14 +300,15 @@ impl<'a> Loader<'a> {
         keep: &Keep,
     ) -> Arc<Loaded> {
         self.problems.extend(memory.problems.iter().cloned());
-        let mut ignored = Problems::default();
-        let outline = memory.outline.as_bytes();
-        let reading = resourcesync::read(outline, &url, self.rules, &mut ignored, &mut |_| {});
+        // We wrote the outline ourselves; should it not be readable all the same, the document is as good as empty.
+        let document = serde_json::from_str(&memory.outline).unwrap_or_default();
         Arc::new(Loaded {
             asked: asked.clone(),
             url,
-            // We wrote the outline ourselves; should it not be readable all the same, the document is as good as empty.
-            reading: reading.unwrap_or_default(),
+            reading: Reading {
+                document,
+                ..Reading::default()
+            },
             changes: Vec::new(),
             is_unchanged: true,
             read_at: memory.read_at,
@@ -654,11 +655,10 @@ impl<'a> Loader<'a> {
         let mut read_before = (self.documents_read.iter()).filter(|(url, _)| *url == asked);
         let validators = validators
             .filter(|new| read_before.all(|(_, read)| read.validators.as_ref() == Some(new)));
-        let outline = resourcesync::write(&reading.document);
         let memory = DocumentMemory {
             validators,
             read_at: self.now,
-            outline,
+            outline: serde_json::to_string(&reading.document).unwrap_or_default(),
             problems,
         };
         self.documents_read.push((asked.clone(), memory));

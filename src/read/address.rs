@@ -3,9 +3,10 @@
 //! Only http and https without credentials come out, so that nothing later needs to ask again. Whether an address may
 //! be fetched is a different question, and the fetcher's.
 
-use url::{Position, Url};
+use url::Url;
 
 use crate::text::MAX_ADDRESS_CHARS;
+use crate::text::address::{is_plain_path, parse_near, path_at};
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +51,7 @@ pub fn resolve(text: &mut String, base: &Url) -> Result<bool, AddressError> {
 pub fn resolve_url(text: &str, base: &Url) -> Result<Url, AddressError> {
     let mut text = text.trim().to_owned();
     resolve(&mut text, base)?;
-    Url::parse(&text).map_err(|_| AddressError::NotAnAddress)
+    parse_near(&text, base).ok_or(AddressError::NotAnAddress)
 }
 
 fn check(url: &Url) -> Result<(), AddressError> {
@@ -71,10 +72,8 @@ fn check(url: &Url) -> Result<(), AddressError> {
 /// only means that the parser has to be asked.
 fn is_serialised(text: &str, base: &Url) -> bool {
     // Mostly pages are where their list is, and of that host we know how it is written.
-    if let Some(path) = text.strip_prefix(&base[..Position::BeforePath])
-        && path.starts_with('/')
-    {
-        return has_plain_origin(base) && is_plain_path(path.as_bytes());
+    if path_at(text, base).is_some() {
+        return has_plain_origin(base);
     }
     let Some(rest) = text
         .strip_prefix("https://")
@@ -110,32 +109,6 @@ fn is_plain_host(host: &[u8]) -> bool {
         }
     }
     host.len() <= 253
-}
-
-/// A path, and perhaps a query, without dot segments or anything that is percent-encoded on the way.
-fn is_plain_path(path: &[u8]) -> bool {
-    let mut previous = 0;
-    let mut query = false;
-    for &byte in path {
-        let plain = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => true,
-            b'/' | b'-' | b'_' | b'~' | b'!' | b'$' | b'&' | b'(' | b')' | b'*' | b'+' | b','
-            | b';' | b'=' | b':' | b'@' => true,
-            b'.' => query || previous != b'/',
-            b'?' => {
-                query = true;
-                true
-            }
-            // An encoded dot may be a dot segment: for the parser to decide. Everything else stays as it is.
-            b'%' => query,
-            _ => false,
-        };
-        if !plain {
-            return false;
-        }
-        previous = byte;
-    }
-    true
 }
 
 #[cfg(test)]

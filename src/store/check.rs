@@ -5,7 +5,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::value::{self, integer, micros};
+use super::value::{self, Column, integer, micros};
 use super::{Store, StoreError};
 use crate::memory::{CheckRecord, Outcome};
 use crate::problem::{self, Problem};
@@ -187,12 +187,15 @@ fn check_from_row(row: &Row<'_>) -> Result<CheckRow, StoreError> {
         new_changes: value::natural(row, "new_changes")?,
         requests: value::natural(row, "requests")?,
         bytes: value::natural(row, "bytes")?,
-        problems: problems_from_row(row)?,
+        problems: problems_from(row, "problems")?,
     })
 }
 
-pub(super) fn problems_from_row(row: &Row<'_>) -> Result<Vec<Problem>, StoreError> {
-    Ok(value::parsed(row, "problems", problem::from_stored)?.unwrap_or_default())
+pub(super) fn problems_from(
+    row: &Row<'_>,
+    column: impl Column,
+) -> Result<Vec<Problem>, StoreError> {
+    Ok(value::parsed(row, column, problem::from_stored)?.unwrap_or_default())
 }
 
 /// None if there are none.

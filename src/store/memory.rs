@@ -10,6 +10,7 @@ use url::Url;
 
 use super::error::StoreError;
 use super::shape::Shape;
+use super::value::columns;
 use super::{Store, check, json, pages, site, value};
 use crate::memory::{
     ChangeKey, CollectionMemory, DocumentMemory, Known, KnownPages, PagesMemory, RecallError,
@@ -20,6 +21,22 @@ use crate::site::{CollectionId, Format, SiteId, SiteUrl};
 
 /// So many are walked through in less than a millisecond.
 const FEW_CHANGES: u64 = 2_000;
+
+columns! {
+    /// Of a site.
+    Site: url, scheme_given, root, format, looked_at, title, about, status, is_paused, interval_secs, failures
+}
+
+columns! {
+    /// Of a document.
+    Document: url, read_at, validators_url, etag, last_modified, problems, outline
+}
+
+columns! {
+    /// Of a collection.
+    Collection: id, identity, capability_list, title, about, described_by, is_own, last_processed, covered_until,
+    change_count, lists, list
+}
 
 impl Store {
     /// What is remembered of a site.
@@ -66,33 +83,42 @@ impl Store {
 }
 
 fn memory(db: &Connection, store: &Store, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
-    let mut statement = db.prepare_cached("SELECT * FROM sites WHERE id = ?1")?;
+    let mut statement =
+        db.prepare_cached(&format!("SELECT {} FROM sites WHERE id = ?1", Site::LIST))?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else {
         return Ok(None);
     };
+    let url = value::url(row, Site::url)?;
     Ok(Some(SiteMemory {
         id,
-        url: SiteUrl::kept(value::url(row, "url")?, row.get("scheme_given")?),
-        root: value::optional_url(row, "root")?,
-        format: value::parsed(row, "format", Format::parse)?,
-        looked_at: value::optional_instant(row, "looked_at")?,
-        title: row.get("title")?,
-        about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
-        status: site::status_from_row(row)?,
-        interval_secs: value::natural(row, "interval_secs")?,
-        failures: value::natural(row, "failures")?,
-        documents: documents(db, id)?,
-        collections: collections(db, store, id)?,
+        root: value::optional_url_near(row, Site::root, &url)?,
+        format: value::parsed(row, Site::format, Format::parse)?,
+        looked_at: value::optional_instant(row, Site::looked_at)?,
+        title: value::get(row, Site::title)?,
+        about: value::parsed(row, Site::about, json::to_about)?.unwrap_or_default(),
+        status: site::status_from(row, Site::is_paused, Site::status)?,
+        interval_secs: value::natural(row, Site::interval_secs)?,
+        failures: value::natural(row, Site::failures)?,
+        documents: documents(db, id, &url)?,
+        collections: collections(db, store, id, &url)?,
+        url: SiteUrl::kept(url, value::get(row, Site::scheme_given)?),
     }))
 }
 
-fn documents(db: &Connection, site: SiteId) -> Result<HashMap<Url, DocumentMemory>, StoreError> {
-    let mut statement = db.prepare_cached("SELECT * FROM documents WHERE site = ?1")?;
+fn documents(
+    db: &Connection,
+    site: SiteId,
+    near: &Url,
+) -> Result<HashMap<Url, DocumentMemory>, StoreError> {
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {} FROM documents WHERE site = ?1",
+        Document::LIST
+    ))?;
     let mut rows = statement.query([site.0])?;
     let mut documents = HashMap::new();
     while let Some(row) = rows.next()? {
-        let url = value::url(row, "url")?;
+        let url = value::url_near(row, Document::url, near)?;
         let document = document_from_row(row, &url)?;
         documents.insert(url, document);
     }
@@ -100,26 +126,28 @@ fn documents(db: &Connection, site: SiteId) -> Result<HashMap<Url, DocumentMemor
 }
 
 fn document_from_row(row: &Row<'_>, url: &Url) -> Result<DocumentMemory, StoreError> {
-    let text = row.get_ref("validators_url")?.as_str_or_null();
+    let text = row
+        .get_ref(Document::validators_url as usize)?
+        .as_str_or_null();
     let validators_url = match text.map_err(|_| StoreError::Unreadable("validators_url"))? {
         // Mostly so, and an address takes its time to be read.
         Some(same) if same == url.as_str() => Some(url.clone()),
-        Some(_) => value::optional_url(row, "validators_url")?,
+        Some(_) => value::optional_url_near(row, Document::validators_url, url)?,
         None => None,
     };
     let validators = match validators_url {
         Some(url) => Some(Validators {
             url,
-            etag: row.get("etag")?,
-            last_modified: row.get("last_modified")?,
+            etag: value::get(row, Document::etag)?,
+            last_modified: value::get(row, Document::last_modified)?,
         }),
         None => None,
     };
     Ok(DocumentMemory {
         validators,
-        read_at: value::instant(row, "read_at")?,
-        outline: row.get("outline")?,
-        problems: check::problems_from_row(row)?,
+        read_at: value::instant(row, Document::read_at)?,
+        outline: value::get(row, Document::outline)?,
+        problems: check::problems_from(row, Document::problems)?,
     })
 }
 
@@ -127,13 +155,17 @@ fn collections(
     db: &Connection,
     store: &Store,
     site: SiteId,
+    near: &Url,
 ) -> Result<Vec<CollectionMemory>, StoreError> {
-    let mut statement = db.prepare_cached("SELECT * FROM collections WHERE site = ?1")?;
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT {} FROM collections WHERE site = ?1",
+        Collection::LIST
+    ))?;
     let mut rows = statement.query([site.0])?;
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
-        let id = CollectionId(row.get("id")?);
-        let pages = match value::parsed(row, "list", json::to_list_state)? {
+        let id = CollectionId(value::get(row, Collection::id)?);
+        let pages = match value::parsed(row, Collection::list, json::to_list_state)? {
             Some(state) => Some(PagesMemory {
                 state,
                 has_pages: pages::has_any(db, id)?,
@@ -141,20 +173,23 @@ fn collections(
             }),
             None => None,
         };
-        let change_count = value::natural(row, "change_count")?;
+        let change_count = value::natural(row, Collection::change_count)?;
         collections.push(CollectionMemory {
             id,
-            identity: value::url(row, "identity")?,
-            capability_list: value::optional_url(row, "capability_list")?,
-            title: row.get("title")?,
-            about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
-            described_by: value::optional_url(row, "described_by")?,
-            is_own: row.get("is_own")?,
-            last_processed: value::parsed(row, "last_processed", |text| Moment::parse(text).ok())?,
-            covered_until: value::optional_instant(row, "covered_until")?,
+            identity: value::url_near(row, Collection::identity, near)?,
+            capability_list: value::optional_url_near(row, Collection::capability_list, near)?,
+            title: value::get(row, Collection::title)?,
+            about: value::parsed(row, Collection::about, json::to_about)?.unwrap_or_default(),
+            described_by: value::optional_url_near(row, Collection::described_by, near)?,
+            is_own: value::get(row, Collection::is_own)?,
+            last_processed: value::parsed(row, Collection::last_processed, |text| {
+                Moment::parse(text).ok()
+            })?,
+            covered_until: value::optional_instant(row, Collection::covered_until)?,
             change_count,
             known: store.recollection(id, change_count),
-            lists: value::parsed(row, "lists", json::to_lists)?.unwrap_or_default(),
+            lists: value::parsed(row, Collection::lists, |text| json::to_lists(text, near))?
+                .unwrap_or_default(),
             pages,
         });
     }

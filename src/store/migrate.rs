@@ -21,6 +21,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_reports.sql"),
     include_str!("../../migrations/0007_reworded.sql"),
     include_str!("../../migrations/0008_due.sql"),
+    include_str!("../../migrations/0012_outlines.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.
@@ -131,5 +132,28 @@ mod tests {
         assert!(open(folder.path(), &broken).is_err());
         assert_eq!(fs::read(folder.path().join(FILE_NAME)).unwrap(), before);
         drop(open(folder.path(), MIGRATIONS).unwrap());
+    }
+
+    #[test]
+    fn documents_that_were_remembered_as_xml_are_read_once_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let before = MIGRATIONS
+            .iter()
+            .position(|step| step.contains("outline LIKE"));
+        let db = open(folder.path(), &MIGRATIONS[..before.unwrap()]).unwrap();
+        db.execute_batch(
+            "INSERT INTO sites (url, scheme_given, slug, feed_id, host, status, interval_secs, added_at, next_check_at)
+               VALUES ('https://s.example/', 1, 's', 'tag:s', 's.example:443', 'ok', 1, 0, 0);
+             INSERT INTO documents (site, url, read_at, validators_url, etag, outline) VALUES
+               (1, 'https://s.example/log.xml', 0, 'https://s.example/log.xml', x'22', '<urlset/>'),
+               (1, 'https://s.example/sitemap.xml', 0, 'https://s.example/sitemap.xml', x'22', '{}');",
+        )
+        .unwrap();
+        drop(db);
+        let db = open(folder.path(), MIGRATIONS).unwrap();
+        let asked_with =
+            "SELECT url FROM documents WHERE validators_url IS NOT NULL OR etag IS NOT NULL";
+        let url: String = db.query_row(asked_with, [], |row| row.get(0)).unwrap();
+        assert_eq!(url, "https://s.example/sitemap.xml");
     }
 }

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::collection::CollectionRow;
 use super::name::{Minter, site_slug};
-use super::value::{self, micros};
+use super::value::{self, Column, micros};
 use super::{Store, StoreError, json};
 use crate::account::AccountId;
 use crate::site::{About, Format, SiteId, SiteStatus, SiteUrl, host_key};
@@ -361,10 +361,18 @@ fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> 
 
 /// A paused site keeps the status that it will have again.
 pub(super) fn status_from_row(row: &Row<'_>) -> Result<SiteStatus, StoreError> {
-    if row.get("is_paused")? {
+    status_from(row, "is_paused", "status")
+}
+
+pub(super) fn status_from(
+    row: &Row<'_>,
+    is_paused: impl Column,
+    status: impl Column,
+) -> Result<SiteStatus, StoreError> {
+    if value::get(row, is_paused)? {
         return Ok(SiteStatus::Paused);
     }
-    value::parsed(row, "status", SiteStatus::parse)?.ok_or(StoreError::Unreadable("status"))
+    value::parsed(row, status, SiteStatus::parse)?.ok_or(StoreError::Unreadable("status"))
 }
 
 #[cfg(test)]

@@ -2,9 +2,63 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::Row;
+use rusqlite::types::FromSql;
 use url::Url;
 
 use super::error::StoreError;
+use crate::text::address::parse_near;
+
+/// Where a value is in a row. By its name, which is looked for among those of all columns; or, where rows are read by the
+/// thousand, by its place in a list of [`columns`].
+pub(super) trait Column: Copy {
+    /// Its name.
+    fn name(self) -> &'static str;
+    /// Its place.
+    fn place(self, row: &Row<'_>) -> rusqlite::Result<usize>;
+}
+
+impl Column for &'static str {
+    fn name(self) -> &'static str {
+        self
+    }
+
+    fn place(self, row: &Row<'_>) -> rusqlite::Result<usize> {
+        row.as_ref().column_index(self)
+    }
+}
+
+/// The columns that a statement asks for, in their order: a list for the statement, and a name for each place.
+macro_rules! columns {
+    ($(#[doc = $doc:literal])* $list:ident: $first:ident $(, $rest:ident)* $(,)?) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Copy)]
+        #[allow(non_camel_case_types)] // Named as in the schema.
+        enum $list { $first $(, $rest)* }
+
+        impl $list {
+            const LIST: &'static str = concat!(stringify!($first) $(, ", ", stringify!($rest))*);
+        }
+
+        impl $crate::store::value::Column for $list {
+            fn name(self) -> &'static str {
+                match self {
+                    $list::$first => stringify!($first),
+                    $($list::$rest => stringify!($rest),)*
+                }
+            }
+
+            fn place(self, _: &rusqlite::Row<'_>) -> rusqlite::Result<usize> {
+                Ok(self as usize)
+            }
+        }
+    };
+}
+pub(super) use columns;
+
+/// What is in a column.
+pub(super) fn get<T: FromSql>(row: &Row<'_>, column: impl Column) -> rusqlite::Result<T> {
+    row.get(column.place(row)?)
+}
 
 /// An instant as a column: microseconds. Nanoseconds are cut off, towards the past.
 pub(super) fn micros(instant: DateTime<Utc>) -> i64 {
@@ -12,46 +66,60 @@ pub(super) fn micros(instant: DateTime<Utc>) -> i64 {
 }
 
 /// The instant in a column.
-pub(super) fn instant(row: &Row<'_>, column: &'static str) -> Result<DateTime<Utc>, StoreError> {
+pub(super) fn instant(row: &Row<'_>, column: impl Column) -> Result<DateTime<Utc>, StoreError> {
     some(optional_instant(row, column)?, column)
 }
 
 /// The instant in a column that may be empty.
 pub(super) fn optional_instant(
     row: &Row<'_>,
-    column: &'static str,
+    column: impl Column,
 ) -> Result<Option<DateTime<Utc>>, StoreError> {
-    let micros: Option<i64> = row.get(column)?;
+    let micros: Option<i64> = get(row, column)?;
     (micros.map(|micros| some(DateTime::from_timestamp_micros(micros), column))).transpose()
 }
 
 /// The address in a column.
-pub(super) fn url(row: &Row<'_>, column: &'static str) -> Result<Url, StoreError> {
+pub(super) fn url(row: &Row<'_>, column: impl Column) -> Result<Url, StoreError> {
     some(optional_url(row, column)?, column)
 }
 
 /// The address in a column that may be empty.
-pub(super) fn optional_url(row: &Row<'_>, column: &'static str) -> Result<Option<Url>, StoreError> {
+pub(super) fn optional_url(row: &Row<'_>, column: impl Column) -> Result<Option<Url>, StoreError> {
     parsed(row, column, |text| Url::parse(text).ok())
+}
+
+/// The same, with less work if it is at the same origin as `near`.
+pub(super) fn url_near(row: &Row<'_>, column: impl Column, near: &Url) -> Result<Url, StoreError> {
+    some(optional_url_near(row, column, near)?, column)
+}
+
+/// The same, with less work if it is at the same origin as `near`, as nearly all that is kept of a site is.
+pub(super) fn optional_url_near(
+    row: &Row<'_>,
+    column: impl Column,
+    near: &Url,
+) -> Result<Option<Url>, StoreError> {
+    parsed(row, column, |text| parse_near(text, near))
 }
 
 /// What a text in a column means, where there is one.
 pub(super) fn parsed<T>(
     row: &Row<'_>,
-    column: &'static str,
+    column: impl Column,
     parse: impl FnOnce(&str) -> Option<T>,
 ) -> Result<Option<T>, StoreError> {
-    let text = row.get_ref(column)?.as_str_or_null();
-    let text = text.map_err(|_| StoreError::Unreadable(column))?;
+    let text = row.get_ref(column.place(row)?)?.as_str_or_null();
+    let text = text.map_err(|_| StoreError::Unreadable(column.name()))?;
     text.map(|text| some(parse(text), column)).transpose()
 }
 
 /// A number that cannot be negative.
 pub(super) fn natural<T: TryFrom<i64>>(
     row: &Row<'_>,
-    column: &'static str,
+    column: impl Column,
 ) -> Result<T, StoreError> {
-    T::try_from(row.get(column)?).map_err(|_| StoreError::Unreadable(column))
+    T::try_from(get(row, column)?).map_err(|_| StoreError::Unreadable(column.name()))
 }
 
 /// A number as a column; what no database can hold is as good as the largest that it can.
@@ -59,6 +127,6 @@ pub(super) fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn some<T>(value: Option<T>, column: &'static str) -> Result<T, StoreError> {
-    value.ok_or(StoreError::Unreadable(column))
+fn some<T>(value: Option<T>, column: impl Column) -> Result<T, StoreError> {
+    value.ok_or(StoreError::Unreadable(column.name()))
 }

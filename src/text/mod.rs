@@ -2,6 +2,7 @@
 //!
 //! Nothing here escapes: that belongs to whoever writes XML or HTML.
 
+pub mod address;
 pub mod clean;
 mod readable;
 

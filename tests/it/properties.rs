@@ -209,6 +209,13 @@ proptest! {
     }
 
     #[test]
+    fn what_is_remembered_of_a_document_is_the_document(document in any_document(6)) {
+        let outline = serde_json::to_string(&document).unwrap();
+        let remembered: Document = serde_json::from_str(&outline).unwrap();
+        prop_assert_eq!(remembered, document);
+    }
+
+    #[test]
     fn the_same_document_in_other_xml_is_the_same_document(document in any_document(6), style in any_style()) {
         let plain = read_whole(write(&document).as_bytes());
         let other = read_whole(&disguise(&document, &style)[..]);

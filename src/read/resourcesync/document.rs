@@ -1,5 +1,9 @@
 //! The grammar of ResourceSync as types: what a document is, before anybody asks what it means.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::change::{ChangeKind, Details, Link};
 use crate::moment::Moment;
 
@@ -84,54 +88,91 @@ impl Capability {
     }
 }
 
-/// One document.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+impl Serialize for Capability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Capability {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(source)?;
+        Ok(Capability::parse(&text).0)
+    }
+}
+
+/// One document. As JSON it is what is remembered of it in place of its body.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Document {
     /// Its kind.
     pub capability: Capability,
     /// Whether it is an index of documents of that kind.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_index: bool,
     /// All changes since then are inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Moment>,
     /// And up to then: the document is closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Moment>,
     /// When the taking of a snapshot began.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Moment>,
     /// And when it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed: Option<Moment>,
     /// Links of the document itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
     /// Its entries. A reader hands on the changes and pages of long lists instead of collecting them here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Entry>,
 }
 
 /// One `url` or `sitemap`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Entry {
     /// The address of the page or document, as [`url::Url`] writes it.
     pub loc: String,
     /// When the page or document was last modified.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lastmod: Option<Moment>,
     /// The kind of document that it leads to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capability: Option<Capability>,
     /// What happened to the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<ChangeKind>,
     /// When that happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub datetime: Option<Moment>,
     /// The time that a listed document covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Moment>,
     /// The end of that time, if the listed document is closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Moment>,
     /// When the taking of a listed snapshot began.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Moment>,
     /// And when it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed: Option<Moment>,
     /// The place of a page in a dump.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What else is said about the page or document, links included.
+    #[serde(skip_serializing_if = "says_nothing")]
     pub details: Details,
     /// The line on which the entry begins; 0 where there is none.
+    #[serde(skip)]
     pub line: u32,
+}
+
+fn says_nothing(details: &Details) -> bool {
+    *details == Details::default()
 }
 
 impl Document {
