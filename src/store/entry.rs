@@ -1,9 +1,11 @@
 //! Entries: ranges of a collection's changes, each with the id that it got when it was found.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry::Vacant;
 use std::ops::Range;
 
 use chrono::DateTime;
-use rusqlite::{CachedStatement, Connection, Params};
+use rusqlite::{CachedStatement, Connection, Params, Row};
 
 use super::name::Minter;
 use super::shape::Columns;
@@ -115,62 +117,107 @@ impl Store {
         collection: CollectionId,
         n: i64,
     ) -> Result<Option<EntryRow>, StoreError> {
-        self.read(move |db| one(db, collection.0, n)).await
+        self.read(move |db| {
+            let sql = select("e.collection = ?1 AND e.first_n = ?2");
+            Ok(rows(db, &sql, (collection.0, n))?.pop())
+        })
+        .await
     }
 }
 
-pub(super) fn one(
-    db: &Connection,
-    collection: i64,
-    n: i64,
-) -> Result<Option<EntryRow>, StoreError> {
-    let sql = select("e.collection = ?1 AND e.first_n = ?2");
-    Ok(rows(db, &sql, (collection, n))?.pop())
-}
+/// What is read of an entry and of its collection, as `e` and `c`.
+pub(super) const COLUMNS: &str =
+    "c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.note";
+
+/// Changes that are no further apart are read at one go, even if what lies between them is not wanted.
+const NEAR: i64 = 64;
 
 fn select(condition: &str) -> String {
     format!(
-        "SELECT c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.note
-         FROM collections c JOIN entries e ON e.collection = c.id WHERE {condition}"
+        "SELECT {COLUMNS} FROM collections c JOIN entries e ON e.collection = c.id WHERE {condition}"
     )
 }
 
 fn rows(db: &Connection, sql: &str, of: impl Params) -> Result<Vec<EntryRow>, StoreError> {
+    let rows = rows_with(db, sql, of, |_| Ok(()))?;
+    Ok(rows.into_iter().map(|(row, ())| row).collect())
+}
+
+/// The entries that a question with [`COLUMNS`] is answered with, each with something else that is in its row.
+pub(super) fn rows_with<T>(
+    db: &Connection,
+    sql: &str,
+    of: impl Params,
+    mut with: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<(EntryRow, T)>, StoreError> {
     let mut statement = db.prepare_cached(sql)?;
-    let mut inside = db.prepare_cached(
-        "SELECT at, shape, url, title, details FROM changes
-         WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n",
-    )?;
-    let columns = Columns::of(&inside)?;
     let column = |name: &str| statement.column_index(name);
     let (collection, head) = (column("collection")?, column("head")?);
     let (first, last, note) = (column("first_n")?, column("last_n")?, column("note")?);
     let (id, updated_at) = (column("id")?, column("updated_at")?);
     let mut found = statement.query(of)?;
     let mut entries = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
+    let mut heads: HashMap<i64, String> = HashMap::new();
     while let Some(row) = found.next()? {
-        let head = row.get_ref(head)?.as_str();
-        let head = head.map_err(|_| StoreError::Unreadable("head"))?;
-        let collection: i64 = row.get(collection)?;
-        let range: (i64, i64) = (row.get(first)?, row.get(last)?);
+        let span = Span {
+            collection: row.get(collection)?,
+            first: row.get(first)?,
+            last: row.get(last)?,
+            place: entries.len(),
+        };
+        if let Vacant(unknown) = heads.entry(span.collection) {
+            unknown.insert(row.get(head)?);
+        }
         let updated_at = DateTime::from_timestamp_micros(row.get(updated_at)?);
-        let mut entry = Entry {
+        let entry = Entry {
             id: row.get(id)?,
             updated_at: updated_at.ok_or(StoreError::Unreadable("updated_at"))?,
             changes: Vec::new(),
             note: row.get(note)?,
         };
-        let mut changes = inside.query((collection, range.0, range.1))?;
-        while let Some(row) = changes.next()? {
-            entry.changes.push(columns.change(row, head)?);
-        }
-        entries.push(EntryRow {
-            collection: CollectionId(collection),
-            n: range.0,
+        let row_of = EntryRow {
+            collection: CollectionId(span.collection),
+            n: span.first,
             entry,
-        });
+        };
+        entries.push((row_of, with(row)?));
+        spans.push(span);
+    }
+    spans.sort_unstable_by_key(|span| (span.collection, span.first));
+    let mut inside = db.prepare_cached(
+        "SELECT n, at, shape, url, title, details FROM changes
+         WHERE collection = ?1 AND n BETWEEN ?2 AND ?3 ORDER BY n",
+    )?;
+    let (n, columns) = (inside.column_index("n")?, Columns::of(&inside)?);
+    let are_near = |one: &Span, next: &Span| {
+        one.collection == next.collection && next.first.saturating_sub(one.last) <= NEAR
+    };
+    for near in spans.chunk_by(are_near) {
+        let ([one, ..], [.., end]) = (near, near) else {
+            continue;
+        };
+        let head = heads.get(&one.collection).map_or("", String::as_str);
+        let mut changes = inside.query((one.collection, one.first, end.last))?;
+        let mut near = near.iter().peekable();
+        while let Some(row) = changes.next()? {
+            let n: i64 = row.get(n)?;
+            while near.next_if(|span| span.last < n).is_some() {}
+            if let Some(span) = near.peek().filter(|span| span.first <= n) {
+                let change = columns.change(row, head)?;
+                entries[span.place].0.entry.changes.push(change);
+            }
+        }
     }
     Ok(entries)
+}
+
+/// Which changes an entry has, and its place in the answer.
+struct Span {
+    collection: i64,
+    first: i64,
+    last: i64,
+    place: usize,
 }
 
 /// Adds entries to a collection.

@@ -1,9 +1,9 @@
 //! The private feeds of accounts: who may read one, and what is in it.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, named_params};
+use rusqlite::{OptionalExtension, Row, named_params};
 
-use super::entry::{self, EntryRow};
+use super::entry::{self, COLUMNS, EntryRow};
 use super::value::{self, micros};
 use super::{Store, StoreError};
 use crate::account::{Account, AccountId};
@@ -139,35 +139,33 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<FollowedEntry>, StoreError> {
         self.read(move |db| {
-            let mut statement = db.prepare_cached(
-                "SELECT DISTINCT c.site, c.id AS collection, e.first_n, e.found_at
-                 FROM subscriptions s
-                 JOIN collections c ON c.site = s.site AND (s.collection IS NULL OR s.collection = c.id)
-                 JOIN entries e ON e.collection = c.id
-                 WHERE s.account = :account AND (e.found_at, c.id, e.first_n) < (:found_at, :collection, :n)
-                 ORDER BY e.found_at DESC, c.id DESC, e.first_n DESC LIMIT :limit",
-            )?;
-            let mut rows = statement.query(named_params! {
+            // Numbers alone are sorted, and what belongs to them is looked up for the few that remain.
+            let sql = format!(
+                "SELECT {COLUMNS}, f.site, f.found_at FROM (
+                   SELECT DISTINCT c.site, c.id AS collection, e.first_n, e.found_at FROM subscriptions s
+                   JOIN collections c ON c.site = s.site AND (s.collection IS NULL OR s.collection = c.id)
+                   JOIN entries e ON e.collection = c.id
+                   WHERE s.account = :account AND (e.found_at, c.id, e.first_n) < (:found_at, :collection, :n)
+                   ORDER BY e.found_at DESC, c.id DESC, e.first_n DESC LIMIT :limit) f
+                 JOIN collections c ON c.id = f.collection
+                 JOIN entries e ON e.collection = f.collection AND e.first_n = f.first_n
+                 ORDER BY f.found_at DESC, f.collection DESC, f.first_n DESC"
+            );
+            let of = named_params! {
                 ":account": account.0,
                 ":found_at": after.found_at,
                 ":collection": after.collection,
                 ":n": after.n,
                 ":limit": limit,
-            })?;
-            let mut entries = Vec::new();
-            while let Some(row) = rows.next()? {
-                let (collection, n): (i64, i64) = (row.get("collection")?, row.get("first_n")?);
-                let (site, found_at): (i64, i64) = (row.get("site")?, row.get("found_at")?);
-                if let Some(row) = entry::one(db, collection, n)? {
-                    let site = SiteId(site);
-                    entries.push(FollowedEntry {
-                        site,
-                        row,
-                        found_at,
-                    });
-                }
-            }
-            Ok(entries)
+            };
+            let with = |row: &Row<'_>| Ok((SiteId(row.get("site")?), row.get("found_at")?));
+            let entries = entry::rows_with(db, &sql, of, with)?.into_iter();
+            let entries = entries.map(|(row, (site, found_at))| FollowedEntry {
+                site,
+                row,
+                found_at,
+            });
+            Ok(entries.collect())
         })
         .await
     }

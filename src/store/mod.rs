@@ -33,6 +33,7 @@ mod session;
 mod shape;
 mod site;
 mod subscription;
+mod title;
 mod value;
 mod wait;
 

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use url::Url;
 
 use super::name::{Minter, collection_slug};
+use super::title::Titles;
 use super::value::{self, integer, micros};
 use super::{Cursor, Store, StoreError, change, check, entry, json, pages, shape};
 use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory, SiteRecord};
@@ -172,6 +173,7 @@ fn save_collection(
         next.n += 1;
     }
     let mut place = found.next_entry;
+    let mut titles = Titles::find(db, id, &head, next.n, &record.entries)?;
     let mut entries = entry::Writer::new(db, minter)?;
     for entry in record
         .entries
@@ -180,7 +182,7 @@ fn save_collection(
     {
         let first = next.n;
         for change in &entry.changes {
-            changes.add(id, &head, next.n, change)?;
+            changes.add(id, &head, next.n, &titles.complete(change))?;
             next.n += 1;
         }
         let range = (first, next.n - 1);

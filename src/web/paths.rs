@@ -266,12 +266,26 @@ impl Paths {
     }
 
     fn below(&self, parts: &[&str]) -> String {
+        // Nearly all names are plain. A feed has very many addresses, so these are not taken apart and put together.
+        match parts.iter().all(|part| is_plain(part)) {
+            true => format!("{}{}", self.root, parts.join("/")),
+            false => self.below_slowly(parts),
+        }
+    }
+
+    fn below_slowly(&self, parts: &[&str]) -> String {
         let mut url = self.root.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().extend(parts);
         }
         url.into()
     }
+}
+
+/// Whether a part of a path stands in an address as it is.
+fn is_plain(part: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    !part.starts_with('.') && part.bytes().all(is_plain)
 }
 
 /// An address with a query.
@@ -314,6 +328,22 @@ mod tests {
             paths.sign_in_to(Some("/home?a=1&b=2")),
             "/at/sign-in?next=%2Fhome%3Fa%3D1%26b%3D2"
         );
+    }
+
+    #[test]
+    fn the_short_way_to_an_address_leads_to_the_same_place() {
+        for root in ["https://bell.example/at/", "http://[::1]:8080/"] {
+            let paths = Paths::new(root.parse().unwrap());
+            let names = ["fox.example", "a-b_c~d", ".", "..", ".a", "%2e", "é", "a b"];
+            for name in names
+                .into_iter()
+                .chain(["", "a/b", "?", "#", "a\tb", "a:b"])
+            {
+                for parts in [&["sites", name, "feed.atom"][..], &["sites", name, ""]] {
+                    assert_eq!(paths.below(parts), paths.below_slowly(parts), "{parts:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -394,6 +394,43 @@ async fn every_coding_holds_the_same_feed_and_has_a_tag_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_likes_both_codings_gets_the_smaller_one() {
+    let nothing = Followed::new(&[]).await;
+    let one = Followed::new(&["created /a 2026-03-01"]).await;
+    let day = |day: u32| format!("updated /page-{day} 2026-03-{day:02}");
+    let days: Vec<String> = (1..=28).map(day).collect();
+    let days: Vec<&str> = days.iter().map(String::as_str).collect();
+    let many = Followed::new(&days).await;
+    for followed in [nothing, one, many] {
+        let path = followed.feed_path();
+        let bytes = |accepted: &str| {
+            let ask = Ask::get(&path).header("Accept-Encoding", accepted);
+            followed.world.ask(ask).body.len()
+        };
+        let (gzip, brotli) = (bytes("gzip"), bytes("br"));
+        for both in ["gzip, br", "br, gzip, deflate", "*", "gzip;q=0.5, br;q=0.5"] {
+            assert_eq!(bytes(both), gzip.min(brotli), "{both}: {gzip} and {brotli}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cache_is_told_by_its_own_tag_that_nothing_changed() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let path = followed.feed_path();
+    for accepted in ["identity", "gzip", "br"] {
+        let ask = Ask::get(&path).header("Accept-Encoding", accepted);
+        let tag = followed.world.ask(ask).header("etag").unwrap().to_owned();
+        let again = Ask::get(&path)
+            .header("Accept-Encoding", "gzip, br")
+            .header("If-None-Match", &format!("\"other\", {tag}"));
+        let answer = followed.world.ask(again);
+        assert_eq!(answer.status, 304, "{accepted}");
+        assert_eq!(answer.header("etag"), Some(&*tag), "{accepted}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_entries_are_there_as_json_feed() {
     let followed = Followed::new(&["created /a 2026-03-01", "deleted /b 2026-03-02"]).await;
     let atom = followed.feed(&followed.feed_path());

@@ -240,6 +240,24 @@ fn every_file_says_what_it_is_for() {
     }
 }
 
+#[test]
+fn the_fuzzer_reads_with_the_crates_that_the_service_reads_with() {
+    let dependencies = |path: &str| {
+        let text = fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
+        let table: toml::Table = text.parse().unwrap();
+        table["dependencies"].as_table().unwrap().clone()
+    };
+    let ours = dependencies("Cargo.toml");
+    for (name, wanted) in dependencies("tests/fuzz/Cargo.toml") {
+        match name.as_str() {
+            "libfuzzer-sys" => {}
+            // It reads nothing, so only a small part of it is there.
+            "tokio" => assert_eq!(ours["tokio"]["version"], wanted["version"]),
+            _ => assert_eq!(ours.get(&name), Some(&wanted), "{name}"),
+        }
+    }
+}
+
 /// The table of settings as the README has it.
 fn table() -> String {
     let mut table =

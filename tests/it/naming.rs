@@ -234,6 +234,41 @@ async fn the_pages_of_a_site_that_tells_its_changes_are_asked_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_gone_is_shown_by_the_title_that_it_had_and_without_a_link() {
+    let den = Den::new();
+    let mut changes = vec!["created /p/a 2026-03-01", "created /p/b 2026-03-02"];
+    let list = |changes: &[&str]| den.change_list("/changelist.xml", "from='2026-01-01'", changes);
+    list(&changes);
+    den.site.serve("/p/a", titled("The fox"));
+    let world = world().await;
+    let site = world.follow(&den.url("/")).await;
+    let feed = den.page("/feed.atom");
+    let entries = || {
+        let feed: atom_syndication::Feed = world.ask(Ask::get(&feed)).text().parse().unwrap();
+        feed.entries
+    };
+    let before = entries();
+    den.site.serve("/p/a", Reply::status(410));
+    changes.extend(["deleted /p/a 2026-03-08", "deleted /p/b 2026-03-09"]);
+    list(&changes);
+    world.pass(TimeDelta::days(2));
+    world.scheduler().idle().await;
+    assert_eq!(
+        titles(&world, site),
+        ["/p/a The fox", "/p/b none", "/p/a The fox", "/p/b none"]
+    );
+    let after = entries();
+    assert_eq!(after[1..], before[..], "what was said stays said");
+    let content = after[0]
+        .content
+        .as_ref()
+        .and_then(|content| content.value());
+    let content = content.unwrap();
+    assert!(content.contains("<li>The fox, <time"), "{content}");
+    assert!(!content.contains("href"), "{content}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_title_that_a_site_gives_wins() {
     let den = Den::empty();
     let news = "http://www.google.com/schemas/sitemap-news/0.9";

@@ -13,9 +13,10 @@ use brotli::{Allocator, SliceWrapper, SliceWrapperMut};
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 /// Small, and fast enough to be done whenever a feed changes.
-const GZIP_LEVEL: u32 = 4;
+const GZIP_LEVEL: u32 = 3;
 const GZIP_WINDOW: u8 = 15;
-const BROTLI_LEVEL: i32 = 3;
+/// The lowest one at which small documents become smaller than with gzip.
+const BROTLI_LEVEL: i32 = 4;
 /// As large as the document, within these bounds: memory for a larger one would have to be cleared for nothing.
 const BROTLI_WINDOWS: std::ops::RangeInclusive<u32> = 16..=18;
 const BUFFER_BYTES: usize = 16 << 10;
@@ -44,10 +45,10 @@ impl Compressor {
     }
 
     /// Takes what is written as the document that is compressed from now on.
-    pub fn write(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+    pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> (&[u8], T) {
         self.text.clear();
-        write(&mut self.text);
-        &self.text
+        let written = write(&mut self.text);
+        (&self.text, written)
     }
 
     /// The document as gzip.

@@ -1,4 +1,5 @@
-//! Feeds over HTTP: rendered and compressed when they change, and then only handed out.
+//! Feeds over HTTP: rendered and compressed when they change, and then only handed out. (Brotli, which not all of them are
+//! ever asked for in, is made for the first who asks, once.)
 //!
 //! What a feed shows changes when a check finds something; the scheduler says so ([`Feeds::checked`]). Then the feeds of
 //! that site are rendered again at once, in the background ([`keep_ready`]): those that everybody is told of, and all
@@ -12,6 +13,7 @@
 
 mod answer;
 mod compress;
+mod prepared;
 mod private;
 mod render;
 
@@ -38,8 +40,8 @@ use crate::feed::Grain;
 use crate::site::SiteId;
 use crate::store::FollowedPlace;
 
-use self::answer::Prepared;
 use self::compress::Compressor;
+use self::prepared::Prepared;
 pub use self::private::renew;
 pub use self::render::{collection_subject, find, site_subject};
 
@@ -234,7 +236,7 @@ impl Feeds {
         }
         let feed = self.prepared.get(address)?;
         let is_ready = feed.is_current() && feed.is_for_everybody();
-        is_ready.then(|| answer::answer(&feed, headers, now))
+        is_ready.then(|| answer::answer_at_once(&feed, headers, now))?
     }
 
     /// Does something that takes a compressor.
@@ -409,7 +411,7 @@ async fn show(
         part,
     };
     let feed = service.feeds.get(&service, &key).await?;
-    Ok(answer::answer(&feed, request.headers(), (service.clock)()))
+    answer::answer(&service, &feed, request.headers()).await
 }
 
 impl Form {

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 
-use super::answer::{MadeOf, Prepared, Rendered, Whom, answer, prepare};
+use super::answer::answer;
 use super::compress::Compressor;
+use super::prepared::{MadeOf, Prepared, Rendered, Whom, prepare};
 use super::render::collection_subject;
 use super::{Form, Key, Part, Source, Whose, grain};
 use crate::account::AccountId;
@@ -110,7 +111,7 @@ pub(super) async fn show(
         part,
     };
     let feed = service.feeds.get(&service, &key).await?;
-    Ok(answer(&feed, request.headers(), (service.clock)()))
+    answer(&service, &feed, request.headers()).await
 }
 
 /// A place as [`parse_place`] reads it.

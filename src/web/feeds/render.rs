@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::answer::{MadeOf, Prepared, Rendered, Whom, prepare};
 use super::compress::Compressor;
+use super::prepared::{MadeOf, Prepared, Rendered, Whom, prepare};
 use super::{Key, Part, Source};
 use crate::feed::{self, Document, Grain, Item, Links, Subject};
 use crate::site::{CollectionId, SiteId};

@@ -1,4 +1,5 @@
-//! Readers' own parsers: feed-rs, atom_syndication, and Python's feedparser, which runs once for all tests.
+//! Readers' own parsers: feed-rs, atom_syndication, and Python's feedparser, which runs once for all tests; and a
+//! validator, libxml2 with the grammar in `atom.rng`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use atom_syndication::Feed;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::tree::Node;
 
@@ -27,7 +28,8 @@ pub fn read(text: &str, feed: &Node) {
     let found: Vec<&str> = read.entries.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(found, ids, "atom_syndication");
 
-    let read = feedparser(text);
+    let read = python(text);
+    assert_eq!(read["broken"], json!([]), "libxml2, by atom.rng");
     assert_eq!(read["bozo"], Value::Null, "feedparser complains");
     assert_eq!(read["version"], "atom10");
     assert_eq!(read["id"], id(feed));
@@ -62,8 +64,8 @@ struct Python {
     output: BufReader<ChildStdout>,
 }
 
-/// What feedparser makes of a feed.
-fn feedparser(text: &str) -> Value {
+/// What libxml2 and feedparser make of a feed.
+pub fn python(text: &str) -> Value {
     static PYTHON_PROCESS: OnceLock<Mutex<Python>> = OnceLock::new();
     let python = PYTHON_PROCESS.get_or_init(|| Mutex::new(start()));
     // Each question and its answer are whole, unless the process is gone; then the next one fails as well.
@@ -80,7 +82,7 @@ fn start() -> Python {
     let python = Path::new(ROOT).join(PYTHON);
     assert!(
         python.exists(),
-        "Python's feedparser, which reads every feed of these tests, is not installed; run tests/run, which installs it"
+        "Python's feedparser and lxml, which read every feed of these tests, are not installed; run tests/run, which installs them"
     );
     let mut child = Command::new(python)
         .arg(Path::new(ROOT).join("tests/it/feeds/parse.py"))
@@ -92,5 +94,28 @@ fn start() -> Python {
         input: child.stdin.take().unwrap(),
         output: BufReader::new(child.stdout.take().unwrap()),
         _child: child,
+    }
+}
+
+#[test]
+fn the_grammar_finds_what_is_wrong() {
+    let good = include_str!("snapshots/one-change.atom");
+    assert_eq!(python(good)["broken"], json!([]));
+    for (part, instead) in [
+        ("<id>", "<id/><id>"),
+        ("<id>tag:", "<id>"),
+        ("rel=\"self\"", "rol=\"self\""),
+        ("+00:00</updated>", "</updated>"),
+        ("<author>", "<author><age>7</age>"),
+        ("<entry>", "<entry><subtitle/>"),
+        ("type=\"html\"", "type=\"htm\""),
+    ] {
+        let text = good.replacen(part, instead, 1);
+        assert_ne!(text, good, "{part} is there");
+        assert_ne!(
+            python(&text)["broken"],
+            json!([]),
+            "{instead} goes unnoticed"
+        );
     }
 }

@@ -1,6 +1,10 @@
 //! A feed is rendered when it changes, not when it is read.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
 
 use super::*;
 
@@ -15,7 +19,7 @@ impl Followed {
     fn ask_often(&self, paths: &[&str]) {
         thread::scope(|scope| {
             for path in paths {
-                for _ in 0..8 {
+                for _ in 0..50 {
                     scope.spawn(move || assert_eq!(self.answer(path).status, 200));
                 }
             }
@@ -82,4 +86,35 @@ async fn all_who_ask_after_a_restart_share_one_rendering() {
     assert_eq!(followed.rendered(0).await, 0);
     followed.ask_often(&[&path, &path]);
     assert_eq!(followed.rendered(0).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feed_that_changes_under_a_hundred_readers_is_rendered_once() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let (site, collection) = (followed.feed_path(), followed.collection_path());
+    assert_eq!(followed.rendered(2).await, 2);
+    let is_over = AtomicBool::new(false);
+    let (followed, is_over) = (&followed, &is_over);
+    thread::scope(|scope| {
+        for path in [&site, &collection].into_iter().cycle().take(100) {
+            scope.spawn(move || {
+                // Not for ever, should the change fail.
+                for _ in 0..1_000 {
+                    assert_eq!(followed.answer(path).status, 200);
+                    if is_over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+        }
+        let changes = ["created /a 2026-03-01", "updated /a 2026-03-09"];
+        let change = async {
+            followed.change(&changes).await;
+            followed.rendered(4).await;
+        };
+        block_in_place(|| Handle::current().block_on(change));
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(followed.rendered(0).await, 4);
+    assert_eq!(followed.feed(&site).entries.len(), 2);
 }
