@@ -15,16 +15,31 @@ const MAX_LANGUAGE_CHARS: usize = 35;
 
 /// A title or a person's name, or nothing if no visible character is left.
 pub fn title(text: &str) -> Option<String> {
-    line(text, MAX_TITLE_CHARS)
+    title_in(String::new(), text)
+}
+
+/// The same in room that is there already.
+pub fn title_in(room: String, text: &str) -> Option<String> {
+    line(room, text, MAX_TITLE_CHARS)
 }
 
 /// A description or a statement of rights, or nothing if no visible character is left.
 pub fn description(text: &str) -> Option<String> {
-    line(text, MAX_DESCRIPTION_CHARS)
+    description_in(String::new(), text)
+}
+
+/// The same in room that is there already.
+pub fn description_in(room: String, text: &str) -> Option<String> {
+    line(room, text, MAX_DESCRIPTION_CHARS)
 }
 
 /// A language tag such as `en` or `pt-BR`; anything not shaped like one is dropped.
 pub fn language(text: &str) -> Option<String> {
+    language_in(String::new(), text)
+}
+
+/// The same in room that is there already.
+pub fn language_in(mut room: String, text: &str) -> Option<String> {
     let tag = text.trim().as_bytes();
     let shaped = tag.len() >= 2
         && tag.len() <= MAX_LANGUAGE_CHARS
@@ -32,15 +47,21 @@ pub fn language(text: &str) -> Option<String> {
         && tag
             .split(|byte| matches!(byte, b'-' | b'_'))
             .all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric));
-    shaped.then(|| text.trim().replace('_', "-"))
+    if !shaped {
+        return None;
+    }
+    room.clear();
+    room.extend(text.trim().chars().map(|c| if c == '_' { '-' } else { c }));
+    Some(room)
 }
 
 /// One line of at most `max_chars` characters, the last of them an ellipsis if something was cut.
-fn line(text: &str, max_chars: usize) -> Option<String> {
+fn line(mut line: String, text: &str, max_chars: usize) -> Option<String> {
+    line.clear();
     if is_clean(text.as_bytes(), max_chars) {
-        return Some(text.to_owned());
+        line.push_str(text);
+        return Some(line);
     }
-    let mut line = String::new();
     let mut chars = 0;
     let mut gap = false;
     for c in text.chars() {

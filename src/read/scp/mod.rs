@@ -152,7 +152,7 @@ fn lines(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result
         number: 0,
     };
     // What came of a line that is not yet whole; mostly all of it is at hand, and need not be copied.
-    let mut begun = Vec::new();
+    let (mut begun, mut is_begun_plain) = (Vec::new(), true);
     loop {
         let bytes = match source.fill_buf() {
             Ok([]) => break,
@@ -160,7 +160,7 @@ fn lines(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(file.refuse_next(Code::BadCompression, error.to_string())),
         };
-        let end = memchr::memchr(b'\n', bytes);
+        let (end, is_plain) = scan::end_of_line(bytes);
         let used = end.map_or(bytes.len(), |end| end + 1);
         if begun.len() + used > MAX_LINE_BYTES {
             let message = format!(
@@ -169,18 +169,22 @@ fn lines(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result
             return Err(file.refuse_next(Code::TooLarge, message));
         }
         match end {
-            Some(_) if begun.is_empty() => file.line(&bytes[..used])?,
+            Some(_) if begun.is_empty() => file.line(&bytes[..used], is_plain)?,
             Some(_) => {
                 begun.extend_from_slice(&bytes[..used]);
-                file.line(&begun)?;
+                file.line(&begun, is_plain && is_begun_plain)?;
                 begun.clear();
+                is_begun_plain = true;
             }
-            None => begun.extend_from_slice(bytes),
+            None => {
+                begun.extend_from_slice(bytes);
+                is_begun_plain &= is_plain;
+            }
         }
         source.consume(used);
     }
     if !begun.is_empty() {
-        file.line(&begun)?;
+        file.line(&begun, is_begun_plain)?;
     }
     file.finish()
 }
@@ -208,7 +212,7 @@ impl File<'_, '_> {
         self.refuse(code, message)
     }
 
-    fn line(&mut self, line: &[u8]) -> Result<(), Problem> {
+    fn line(&mut self, line: &[u8], is_plain: bool) -> Result<(), Problem> {
         self.number += 1;
         if self.number == 1 {
             return self.head(line);
@@ -219,7 +223,8 @@ impl File<'_, '_> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        let raw = match scan::page(line) {
+        let plain = is_plain.then(|| scan::page(line)).flatten();
+        let raw = match plain {
             Some(raw) => raw,
             None => serde_json::from_slice(line).map_err(|error| {
                 let code = if error.is_syntax() || error.is_eof() {
@@ -242,7 +247,6 @@ impl File<'_, '_> {
                 format!("the file has more than {MAX_PAGES} pages, the most that is read here");
             return Err(self.refuse(Code::TooManyEntries, message));
         }
-        self.page.clear();
         if raw.fill(&mut self.page, self.number, &self.home, self.sink) {
             self.hosts
                 .hand_on(&mut self.page, self.number, &mut self.list, self.sink);
@@ -342,6 +346,10 @@ impl RawPage<'_> {
         if self.content.blocks == 0 {
             sink.note(Code::ScpBlock, line, || "a page has no content".to_owned());
         }
+        // The room for texts stays where it is from page to page.
+        let (title, summary, language) =
+            (page.title.take(), page.summary.take(), page.language.take());
+        page.clear();
         page.url.push_str(self.url.0.trim());
         if !home.has(&page.url) && !matches!(address::resolve(&mut page.url, sink.url), Ok(false)) {
             sink.note(Code::BadLoc, line, || {
@@ -366,10 +374,10 @@ impl RawPage<'_> {
         page.published = self
             .published
             .and_then(|text| read_lastmod(&text.0).moment());
-        page.title = clean::title(&self.title.0);
-        page.summary = clean::description(&self.description.0);
+        page.title = clean::title_in(title.unwrap_or_default(), &self.title.0);
+        page.summary = clean::description_in(summary.unwrap_or_default(), &self.description.0);
         page.author = self.author.and_then(|author| clean::title(&author.0));
-        page.language = clean::language(&self.language.0);
+        page.language = clean::language_in(language.unwrap_or_default(), &self.language.0);
         true
     }
 }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 
 use super::{BLOCKS, Content, RawPage, Text};
 
@@ -17,17 +17,40 @@ const ESCAPES: u64 = u64::from_le_bytes([b'\\'; 8]);
 /// Content is hardly nested; what is nested deeper is left to the parser.
 const MAX_DEPTH: u32 = 16;
 
-/// The page on a line, if it is plain.
+/// Where the line ends with which these bytes begin, if it does so here; and whether there is nothing before that end that
+/// cannot stand in JSON as it is. Both at once, because a line feed is just such a character.
+pub(super) fn end_of_line(bytes: &[u8]) -> (Option<usize>, bool) {
+    let Some(control) = first_control(bytes) else {
+        return (None, true);
+    };
+    let rest = &bytes[control..];
+    match rest {
+        [b'\n', ..] => (Some(control), true),
+        [b'\r', b'\n', ..] => (Some(control + 1), true),
+        _ => (memchr(b'\n', rest).map(|end| control + end), false),
+    }
+}
+
+fn first_control(bytes: &[u8]) -> Option<usize> {
+    let is_control = |byte: &u8| *byte < b' ';
+    let (chunks, _) = bytes.as_chunks::<64>();
+    // A pass without a branch in each of them, as fast as memory.
+    let has_one = |chunk: &[u8; 64]| {
+        let found = chunk
+            .iter()
+            .fold(0, |found, byte| found | u8::from(is_control(byte)));
+        found != 0
+    };
+    let near = 64 * chunks.iter().position(has_one).unwrap_or(chunks.len());
+    let place = bytes[near..].iter().position(is_control);
+    place.map(|place| near + place)
+}
+
+/// The page on a line, if it is plain. The caller has made sure with [`end_of_line`] that it has nothing that cannot stand
+/// in JSON as it is: then everything between two quotation marks is text.
 pub(super) fn page(line: &[u8]) -> Option<RawPage<'_>> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    // Without these, everything between two quotation marks is text. In a pass without a branch, as fast as memory.
-    let has_control = line
-        .iter()
-        .fold(0, |found, &byte| found | u8::from(byte < b' '));
-    if has_control != 0 {
-        return None;
-    }
     let mut scan = Scan { rest: line };
     let page = scan.page()?;
     scan.rest.is_empty().then_some(page)
@@ -317,6 +340,19 @@ mod tests {
         assert_eq!(page.content.blocks, 2);
     }
 
+    #[test]
+    fn the_end_of_a_line_is_found_wherever_it_is() {
+        for length in 0..200 {
+            let text = "a".repeat(length);
+            let of = |end: &str| end_of_line(format!("{text}{end}").as_bytes());
+            assert_eq!(of(""), (None, true));
+            assert_eq!(of("\nb\n"), (Some(length), true));
+            assert_eq!(of("\r\n"), (Some(length + 1), true));
+            assert_eq!(of("\tb\n"), (Some(length + 2), false));
+            assert_eq!(of("\r"), (None, false));
+        }
+    }
+
     /// Pieces of lines, whole and broken.
     fn any_line() -> impl Strategy<Value = String> {
         let value = prop::sample::select(vec![
@@ -386,7 +422,8 @@ mod tests {
         fn what_is_read_here_is_what_the_parser_reads(line in any_line(), cut in 0..400_usize) {
             let cut = (0..=cut.min(line.len())).rev().find(|&end| line.is_char_boundary(end)).unwrap_or(0);
             for line in [line.as_str(), &line[..cut], &line[cut..]] {
-                if let Some(found) = page(line.as_bytes()) {
+                let (_, is_plain) = end_of_line(line.as_bytes());
+                if let Some(found) = page(line.as_bytes()).filter(|_| is_plain) {
                     let parsed = serde_json::from_slice::<RawPage<'_>>(line.as_bytes());
                     let parsed = parsed.map_err(|error| TestCaseError::fail(format!("{line}: {error}")))?;
                     prop_assert_eq!(fields(&found), fields(&parsed), "{}", line);
