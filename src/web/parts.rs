@@ -18,9 +18,9 @@ use crate::text::{clean, readable_name};
 /// Lists that one page offers; the others are a click away.
 const LISTS: usize = 20;
 /// What all of them may take on a page, should their addresses be long. One is always shown.
-const LISTS_BYTES: usize = 16 * 1024;
+const LISTS_BYTES: usize = 20 * 1024;
 /// What each of them takes besides its address and its name.
-const LIST_BYTES: usize = 800;
+const LIST_BYTES: usize = 650;
 /// What is remembered of a list that is worth reading only to name it.
 const NAME_BYTES: u32 = 64 * 1024;
 

@@ -405,7 +405,7 @@ async fn of_every_format_it_is_told_where_it_was_looked_for_or_why_not() {
     let checked = den.check().await;
     let told = |format| {
         let tried = checked.site.tried.iter();
-        let of_format = tried.filter(|tried| tried.format == format);
+        let of_format = tried.filter(move |tried| tried.format == format);
         of_format.map(|tried| format!("{} {}", tried.url.path(), tried.outcome))
     };
     for format in Format::ALL {

@@ -211,6 +211,7 @@ async fn whoever_has_no_account_or_no_token_follows_no_part() {
     // Where visitors add nothing, they look at a report.
     world.visitors_add = false;
     world.restart().await;
+    let mut visitor = Person::at(world.address());
     let page = visitor.open(&den.page("/"));
     assert!(page.has("Look at<span"), "{}", page.text());
     let pictures = den.url("/maps/pictures.xml");
@@ -240,9 +241,9 @@ async fn a_quota_holds_for_parts_as_for_sites() {
         ("url", other.as_str()),
     ];
     let answer = carol.post("/sites", &fields);
-    assert_eq!(answer.status, 403, "{}", answer.text());
+    assert_eq!(answer.status, 429, "{}", answer.text());
     assert!(
-        answer.text().contains("may follow 1 site"),
+        answer.text().contains("may follow 1 sites"),
         "{}",
         answer.text()
     );
