@@ -273,6 +273,8 @@ async fn a_site_of_many_sitemaps_lists_some_on_each_page() {
         let names = page.text().split("Follow<span class=\"hidden\"> ").skip(1);
         seen.extend(names.filter_map(|rest| rest.split_once("</span>").map(|(t, _)| t.to_owned())));
     }
+    // The whole site is a collection, and has such a button as well.
+    seen.retain(|name| name.starts_with("map-"));
     assert_eq!(seen.len(), 45, "{seen:?}");
     assert!(seen.contains("map-7.xml?a=1&#38;b=&#60;7&#62;"), "{seen:?}");
     assert!(!page.has("More sitemaps") && page.has("The sitemaps before"));
