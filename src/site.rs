@@ -8,7 +8,7 @@ use url::{Position, Url};
 use crate::text::MAX_ADDRESS_CHARS;
 
 macro_rules! formats {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $title:literal;)+) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $title:literal, $sentence:literal;)+) => {
         /// How a site describes itself to machines.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Format {
@@ -28,41 +28,29 @@ macro_rules! formats {
             pub fn title(self) -> &'static str {
                 match self { $(Format::$variant => $title,)+ }
             }
+
+            /// How a site of this format is followed, in a sentence for people.
+            pub fn sentence(self) -> &'static str {
+                match self { $(Format::$variant => $sentence,)+ }
+            }
         }
     };
 }
 
 formats! {
     /// ResourceSync, as proposal IFCC-0001 asks.
-    ResourceSync = "resourcesync", "ResourceSync";
+    ResourceSync = "resourcesync", "ResourceSync", "It describes itself in ResourceSync.";
     /// The Site Content Protocol, which a sitemap announces.
-    Scp = "scp", "SCP";
+    Scp = "scp", "SCP", "It offers its pages in SCP; changes are inferred from what it offers.";
     /// A sitemap of the AI Readability Convention.
-    Arc = "arc", "ARC sitemap";
+    Arc = "arc", "ARC sitemap", "It has an ARC sitemap; changes are inferred from one reading to the next.";
     /// A sitemap with an SPXI index beside it, or the index alone.
-    Spxi = "spxi", "SPXI";
+    Spxi = "spxi", "SPXI", "It has a sitemap with an SPXI index; changes are inferred from one reading to the next.";
     /// A plain sitemap: XML, text, RSS or Atom.
-    Sitemap = "sitemap", "sitemap";
+    Sitemap = "sitemap", "sitemap", "It has a sitemap; changes are inferred from one reading to the next.";
 }
 
 impl Format {
-    /// How a site of this format is followed, in a sentence for people.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Format::ResourceSync => "It describes itself in ResourceSync.",
-            Format::Scp => "It offers its pages in SCP; changes are inferred from what it offers.",
-            Format::Arc => {
-                "It has an ARC sitemap; changes are inferred from one reading to the next."
-            }
-            Format::Spxi => {
-                "It has a sitemap with an SPXI index; changes are inferred from one reading to the next."
-            }
-            Format::Sitemap => {
-                "It has a sitemap; changes are inferred from one reading to the next."
-            }
-        }
-    }
-
     /// The format of that name.
     pub fn parse(text: &str) -> Option<Format> {
         Format::ALL

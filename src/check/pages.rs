@@ -4,20 +4,23 @@
 //! their own. Their union is one collection. A document that cannot be read costs what it would have told, a problem,
 //! and every conclusion from absence.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+mod folder;
+mod names;
+
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use url::Url;
 
+use self::folder::identity;
 use super::lists::is_not_there;
 use super::{CollectionReading, PagesReading, Top, sections, titles};
-use crate::discover::{FoundBy, ListRoot, listing};
+use crate::discover::{ListRoot, listing};
 use crate::fetch::FetchError;
 use crate::load::{LoadError, LoadedList, Loader};
 use crate::memory::{
-    CollectionMemory, Extra, KnownPages, ListMemory, PageKey, Recollection, Sighted, SiteMemory,
-    part_of,
+    CollectionMemory, KnownPages, ListMemory, Recollection, Sighted, SiteMemory, part_of,
 };
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
@@ -28,8 +31,6 @@ use crate::site::{About, Format, SiteUrl};
 const MAX_DEPTH: usize = 3;
 /// Changes of single days that are read; a list that is older than that is too old.
 const MAX_DAYS: usize = 7;
-/// Fewer pages below an address do not make a part of a site of it.
-const ENOUGH_PAGES: usize = 2;
 
 /// What the lists of a site told.
 pub(super) struct Walked {
@@ -408,57 +409,6 @@ impl<'a, 'b> Walk<'a, 'b> {
         is_concluded_from && !self.unchanged.is_empty() && self.sighted.has_doubts()
     }
 
-    /// A document may be there to give the pages their titles, and to say what the site is.
-    async fn give_titles(&mut self, top: &mut Top) {
-        let Some(url) = self.titles.clone() else {
-            return;
-        };
-        match self
-            .loader
-            .pages(&url, &Recollection::default(), false)
-            .await
-        {
-            Ok(index) => {
-                let titles: HashMap<PageKey, Extra> = index.sheet.titles().collect();
-                self.sighted.entitle(&titles);
-                top.format = index.format;
-                top.about = index.list.about.clone().or(top.about.clone());
-                self.compare(&index);
-            }
-            Err(error) => self.loader.problems.add(error.problem(&url, &top.url)),
-        }
-    }
-
-    /// The index should know every page, and be as new as the newest.
-    fn compare(&mut self, index: &LoadedList) {
-        let listed: HashSet<&str> = index.sheet.urls().collect();
-        let fresh = &self.sighted.fresh;
-        let missing = (0..fresh.len())
-            .filter(|&place| !listed.contains(fresh.url(place)))
-            .count();
-        if missing > 0 {
-            let message = format!("{missing} pages of the sitemap are not in the index");
-            let problem = Problem::new(Code::SpxiIncomplete, &index.url, message);
-            self.loader.problems.add(problem);
-        }
-        let newest = (0..fresh.len())
-            .filter_map(|place| fresh.stamp(place).moment())
-            .max();
-        let made_at = index
-            .list
-            .made_at
-            .as_deref()
-            .and_then(|text| Moment::parse(text).ok());
-        if let (Some(made_at), Some(newest)) = (made_at, newest)
-            && made_at.comes_before(&newest)
-        {
-            let message = format!("the index is dated {made_at}, and the newest page {newest}");
-            self.loader
-                .problems
-                .add(Problem::new(Code::SpxiStale, &index.url, message));
-        }
-    }
-
     /// All pages, and whether nothing was left unread. Problems of the whole are told of `document`.
     pub(super) fn finish(mut self, document: &Url, is_as_before: bool) -> (PagesReading, bool) {
         self.sighted.settle();
@@ -487,98 +437,4 @@ struct Due {
     url: Url,
     listed_in: Url,
     depth: usize,
-}
-
-/// The address that the pages are known by: the host, or the part of it that was typed; for a list that was typed, its
-/// own. Keeps only the pages that belong there.
-fn identity(
-    sighted: &mut Sighted,
-    site: &SiteUrl,
-    found_by: FoundBy,
-    top: &Top,
-    remembered: Option<&CollectionMemory>,
-) -> Url {
-    let typed = site.url();
-    if let Some(collection) = remembered {
-        let id = collection.identity.clone();
-        // A list that was typed may well have an address that ends like a folder's.
-        let is_folder = id.path().ends_with('/') && id.path() != "/" && id != top.asked;
-        if let Some(folder) = Folder::of(&id).filter(|_| is_folder) {
-            sighted.keep_fresh(|url| folder.has(url));
-        }
-        return id;
-    }
-    if found_by == FoundBy::Typed {
-        return top.asked.clone();
-    }
-    // A list in a folder is about that folder.
-    let own = top.asked.join("./").ok();
-    let own = own.filter(|own| own.path() != "/" && typed.path().starts_with(own.path()));
-    let place = own.as_ref().unwrap_or(typed);
-    if let Some(folder) = Folder::of(place).filter(|_| !site.is_whole_host()) {
-        let fresh = &sighted.fresh;
-        let below = (0..fresh.len()).filter(|&place| folder.has(fresh.url(place)));
-        if below.take(ENOUGH_PAGES).count() == ENOUGH_PAGES {
-            sighted.keep_fresh(|url| folder.has(url));
-            let mut id = place.clone();
-            id.set_query(None);
-            id.set_path(&format!("{}/", place.path().trim_end_matches('/')));
-            return id;
-        }
-    }
-    site.at_root("/")
-}
-
-/// A folder of a host, with and without `www.` and over http and https.
-struct Folder {
-    tail: String,
-}
-
-impl Folder {
-    /// The folder that an address is, unless it has the name of a file.
-    fn of(url: &Url) -> Option<Folder> {
-        let path = url.path().trim_end_matches('/');
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let is_file = name.contains('.') && !url.path().ends_with('/');
-        let mut whole = url.clone();
-        whole.set_query(None);
-        whole.set_path(path);
-        let tail = bare(whole.as_str()).trim_end_matches('/').to_owned();
-        (!is_file).then_some(Folder { tail })
-    }
-
-    fn has(&self, url: &str) -> bool {
-        let rest = bare(url).strip_prefix(self.tail.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    }
-}
-
-fn bare(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.strip_prefix("www.").unwrap_or(rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_has_what_is_in_it() {
-        let folder = Folder::of(&"https://fox.example/den".parse().unwrap()).unwrap();
-        for url in [
-            "https://www.fox.example/den",
-            "http://fox.example/den/",
-            "https://fox.example/den/a",
-        ] {
-            assert!(folder.has(url), "{url}");
-        }
-        for url in [
-            "https://fox.example/dens",
-            "https://fox.example/",
-            "https://owl.example/den/a",
-        ] {
-            assert!(!folder.has(url), "{url}");
-        }
-        assert!(Folder::of(&"https://fox.example/den.html".parse().unwrap()).is_none());
-    }
 }

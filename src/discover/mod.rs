@@ -7,6 +7,8 @@
 //! where the description of the host does not know it.
 
 mod found;
+mod places;
+mod told;
 mod up;
 
 use std::sync::Arc;
@@ -20,10 +22,11 @@ use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
-use crate::read::list::READERS;
-use crate::site::{Format, SiteUrl, same_site};
+use crate::site::{Format, SiteUrl};
 
 pub use self::found::{DiscoverError, Discovery, Found, FoundBy, ListRoot, Root, Tried};
+use self::places::linked_indexes;
+use self::told::outcome_of;
 use self::up::climb;
 
 /// Where the proposal wants the Source Description.
@@ -32,10 +35,6 @@ pub const WELL_KNOWN: &str = "/.well-known/resourcesync";
 pub const WELL_KNOWN_XML: &str = "/.well-known/resourcesync.xml";
 /// A page and a robots.txt may name many documents; a site has one description.
 const MAX_CANDIDATES: usize = 5;
-/// A site has one SPXI index, and may name it twice.
-const MAX_INDEXES: usize = 2;
-/// What it is called.
-const INDEX_NAME: &str = "spxi-index.jsonld";
 
 /// A site that has nothing costs its server no more requests than this.
 const MAX_REQUESTS: u32 = 10;
@@ -77,6 +76,9 @@ pub async fn discover(
             loader.problems.add(problem);
         }
         Some(Found::Lists(root)) => {
+            if is_anew {
+                search.note_the_others(site, root);
+            }
             if let Some(list) = root.lists.first() {
                 let looked_at = memory.and_then(|memory| memory.looked_at);
                 let message = format!(
@@ -116,29 +118,6 @@ struct Search {
 }
 
 impl Search {
-    fn note(&mut self, format: Format, url: &Url, outcome: impl Into<String>) {
-        self.tried.push(Tried {
-            format,
-            url: url.clone(),
-            outcome: outcome.into(),
-        });
-    }
-
-    /// Why it is no log of changes that was found; `looked_at` is when it was looked for, if that was not now.
-    fn why_nothing_better(&self, looked_at: Option<DateTime<Utc>>) -> String {
-        if let Some(looked_at) = looked_at {
-            let day = looked_at.format("%Y-%m-%d");
-            return format!(
-                "ResourceSync was last looked for on {day}, and is again about a month later"
-            );
-        }
-        let tried = (self.tried.iter()).filter(|tried| tried.format == Format::ResourceSync);
-        let places: Vec<String> = tried
-            .map(|tried| format!("at {}: {}", tried.url.path(), tried.outcome))
-            .collect();
-        format!("ResourceSync was looked for {}", places.join("; "))
-    }
-
     async fn anew(
         &mut self,
         loader: &mut Loader<'_>,
@@ -368,62 +347,6 @@ impl Search {
             found_by,
         }))
     }
-
-    /// Looks where such documents usually are, as long as that is not asking too much. `indexes` are named by the site.
-    async fn at_usual_places(
-        &mut self,
-        loader: &mut Loader<'_>,
-        site: &SiteUrl,
-        indexes: Vec<Url>,
-    ) -> Option<Found> {
-        // A host that sends everybody elsewhere would do so every time.
-        let home = (loader.known_page(site.url())).map_or(site.url(), |(answered, _)| answered);
-        let home = match same_site(home, site.url()) {
-            true => SiteUrl::from(home),
-            false => site.clone(),
-        };
-        // A project that has a folder of a host keeps its sitemap there.
-        let in_folder = home.url().join("sitemap.xml").ok();
-        let in_folder = in_folder.filter(|url| *url != home.at_root("/sitemap.xml"));
-        let in_folder = in_folder.into_iter().map(|url| (Format::Sitemap, url));
-        let at_root = READERS.iter().rev().flat_map(|reader| {
-            let places = reader.places.iter();
-            places.map(|path| (reader.format, home.at_root(path)))
-        });
-        let mut places: Vec<(Format, Url)> = in_folder.chain(at_root).collect();
-        // What is named comes before all that is guessed, but a sitemap tells when its pages changed, and an index not.
-        let after = (places.iter()).position(|(_, url)| url.path() == "/sitemap.xml");
-        let after = after.map_or(0, |place| place + 1);
-        places.retain(|(_, url)| !indexes.contains(url));
-        let named = indexes.into_iter().take(MAX_INDEXES);
-        places.splice(after..after, named.map(|url| (Format::Spxi, url)));
-        for (format, url) in places {
-            if loader.requests() >= MAX_REQUESTS {
-                self.note(format, &url, NOT_ASKED);
-                continue;
-            }
-            let outcome = match loader.candidate(&url, &self.known).await {
-                Ok(Page::Document(Ok(loaded))) => {
-                    self.note(Format::ResourceSync, &url, "found");
-                    let root = climb(loader, loaded, FoundBy::UsualPlace, &[]).await;
-                    return Some(Found::Log(root));
-                }
-                Ok(Page::List(Ok(list))) => {
-                    self.note(list.format, &url, "found");
-                    return Some(lists(vec![*list], FoundBy::UsualPlace));
-                }
-                Ok(Page::Html(_)) => "a web page".to_owned(),
-                Ok(Page::Document(Err(error)) | Page::List(Err(error))) => {
-                    // It is there and broken, which is worth knowing.
-                    loader.problems.add(error.problem(&url, &url));
-                    outcome_of(Some(&error))
-                }
-                Err(error) => outcome_of(Some(&error)),
-            };
-            self.note(format, &url, outcome);
-        }
-        None
-    }
 }
 
 fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
@@ -432,18 +355,6 @@ fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
         more: Vec::new(),
         found_by,
     })
-}
-
-/// The SPXI indexes of the site that its page links.
-fn linked_indexes(links: &[Link], site: &SiteUrl) -> Vec<Url> {
-    let is_index = |link: &&Link| {
-        let is_alternate = link.rels.iter().any(|rel| rel == "alternate");
-        let is_json = link.media_type.as_deref() == Some("application/ld+json");
-        let has_name = link.href.path().ends_with(INDEX_NAME);
-        is_alternate && is_json && has_name && same_site(&link.href, site.url())
-    };
-    let indexes = links.iter().filter(is_index);
-    indexes.map(|link| link.href.clone()).collect()
 }
 
 /// The addresses on some lines, each once.
@@ -457,20 +368,6 @@ fn resolved(lines: &[String], base: &Url) -> Vec<Url> {
         }
     }
     urls
-}
-
-/// What came of asking for a document, in words.
-fn outcome_of(error: Option<&LoadError>) -> String {
-    match error {
-        None => "found".to_owned(),
-        Some(LoadError::Fetch(error)) => match **error {
-            FetchError::Status { status, .. } => format!("not there ({status})"),
-            _ => error.to_string(),
-        },
-        Some(LoadError::Broken(problem)) => problem.message.clone(),
-        Some(LoadError::Limit(reason)) => reason.clone(),
-        Some(LoadError::Memory) => "not read".to_owned(),
-    }
 }
 
 /// The first of several candidates that is a ResourceSync document. The others are nobody's fault: pages link to many

@@ -31,7 +31,7 @@ use crate::fetch::{
 use crate::memory::{DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Validators};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
-use crate::read::list::{self, Hosts, List};
+use crate::read::list::{self, Hosts, List, Outline};
 use crate::read::resourcesync::{Capability, Reading, ReadingRules};
 use crate::read::{html, link, link_header};
 use crate::site::{Format, same_site};
@@ -92,13 +92,6 @@ pub struct LoadedList {
     pub sheet: Sheet,
     /// Whether the server said that nothing has changed; then there are no pages here.
     pub is_unchanged: bool,
-}
-
-/// What is remembered of a list in place of its body.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Outline {
-    format: String,
-    list: List,
 }
 
 /// What an address turned out to be.
@@ -396,8 +389,8 @@ impl<'a> Loader<'a> {
         self.spend_document(url)?;
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let outline = remembered.and_then(|memory| {
-            let outline: Outline = serde_json::from_str(&memory.outline).ok()?;
-            Some((memory, Format::parse(&outline.format)?, outline.list))
+            let outline = Outline::parse(&memory.outline)?;
+            Some((memory, outline.format()?, outline.list))
         });
         let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
         request.validators = (outline.as_ref()).and_then(|(memory, ..)| memory.validators.clone());
@@ -439,7 +432,7 @@ impl<'a> Loader<'a> {
         let known = self.memory.iter().flat_map(|memory| &memory.documents);
         for (url, memory) in known {
             let is_left_out = memory.validators.is_some() && !self.asked.contains(url);
-            if is_left_out && serde_json::from_str::<Outline>(&memory.outline).is_ok() {
+            if is_left_out && Outline::parse(&memory.outline).is_some() {
                 let memory = DocumentMemory {
                     validators: None,
                     ..memory.clone()
@@ -471,14 +464,11 @@ impl<'a> Loader<'a> {
         let problems = parsed.problems.into_vec();
         self.problems.extend(problems.iter().cloned());
         self.list_pages += parsed.sheet.len();
-        let outline = Outline {
-            format: format.as_str().to_owned(),
-            list,
-        };
+        let outline = Outline::new(format, list);
         let memory = DocumentMemory {
             validators,
             read_at: self.now,
-            outline: serde_json::to_string(&outline).unwrap_or_default(),
+            outline: outline.to_text(),
             problems,
         };
         self.documents_read.push((asked.clone(), memory));

@@ -170,6 +170,8 @@ pub struct ListMemory {
 pub struct ListState {
     /// Its dates are those of the last build, and say nothing about single pages.
     pub is_stamped: bool,
+    /// All its dates were those of the last reading itself.
+    pub is_of_now: bool,
     /// How often in a row a large part of it changed at once.
     pub masses: u32,
     /// Documents that were never read: their pages are not new when they are.

@@ -4,93 +4,20 @@
 //! A page is remembered by a hash of its address; the address itself is in the store, and comes back only when the page
 //! does not. Each document of a list fills a [`Sheet`] of its own, so that one that breaks off leaves no trace.
 
+mod key;
+mod places;
 mod sighted;
+mod stamp;
 mod table;
 
-use std::hash::Hasher;
+use std::sync::OnceLock;
 
-use siphasher::sip::SipHasher24;
-
+pub use self::key::{PageKey, part_of};
+use self::key::{short_hash, twin_of};
+use self::places::Places;
 pub use self::sighted::{Sheet, Sight, Sighted};
+pub use self::stamp::Stamp;
 pub use self::table::{Extra, PageTable, PageWrites};
-use crate::moment::Moment;
-
-/// A page, by its address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PageKey(pub i64);
-
-impl PageKey {
-    /// The key of an address.
-    pub fn of(url: &str) -> PageKey {
-        let mut hasher = SipHasher24::new();
-        hasher.write(url.as_bytes());
-        PageKey(hasher.finish().cast_signed())
-    }
-}
-
-/// A document of a list, by its address. Never 0.
-pub fn part_of(url: &str) -> u32 {
-    short_hash(url) | 1
-}
-
-fn short_hash(text: &str) -> u32 {
-    let mut hasher = SipHasher24::new();
-    hasher.write(text.as_bytes());
-    // Any half of it will do.
-    (hasher.finish() >> 32) as u32
-}
-
-/// What two addresses have in common that are one page to everybody but a machine: scheme, `www.`, a slash at the end,
-/// `index.html` and `.html` make no difference.
-fn twin_of(url: &str) -> u32 {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let rest = rest.strip_prefix("www.").unwrap_or(rest);
-    let (path, query) = match rest.find('?') {
-        Some(start) => rest.split_at(start),
-        None => (rest, ""),
-    };
-    let path = ["/index.html", "/index.htm", ".html", ".htm"]
-        .iter()
-        .find_map(|ending| path.strip_suffix(ending))
-        .unwrap_or(path)
-        .trim_end_matches('/');
-    let mut hasher = SipHasher24::new();
-    hasher.write(path.as_bytes());
-    hasher.write(query.as_bytes());
-    (hasher.finish() >> 32) as u32
-}
-
-/// When a page was last modified, in eight bytes: seconds, milliseconds and form. Numbers and moments have one order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Stamp(pub i64);
-
-impl Stamp {
-    /// Nobody knows when.
-    pub const NONE: Stamp = Stamp(i64::MIN);
-
-    /// The stamp of a moment; milliseconds are precise enough.
-    pub fn of(moment: Option<Moment>) -> Stamp {
-        let Some(moment) = moment else {
-            return Stamp::NONE;
-        };
-        let (seconds, form) = moment.to_parts();
-        let millis = (form >> 15) / 1_000_000;
-        // Fractions finer than that would be shown with zeros.
-        let rank = (form & 0xF).min(7);
-        let form = (form & 0x7FF0) | rank;
-        Stamp(seconds << 25 | (millis << 15 | form).cast_signed())
-    }
-
-    /// The moment, if there is one.
-    pub fn moment(self) -> Option<Moment> {
-        if self == Stamp::NONE {
-            return None;
-        }
-        let bits = (self.0 & 0x1FF_FFFF).cast_unsigned();
-        let nanos = (bits >> 15) * 1_000_000;
-        Moment::from_parts(self.0 >> 25, nanos << 15 | (bits & 0x7FFF))
-    }
-}
 
 /// What is remembered of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,9 +61,11 @@ impl PageState {
 }
 
 /// All pages of a collection that are remembered, in the order of their keys.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct KnownPages {
     keys: Vec<PageKey>,
+    /// Made when the first page is looked for, and then used for all of them.
+    places: OnceLock<Places>,
     stamps: Vec<Stamp>,
     twins: Vec<u32>,
     hashes: Vec<u32>,
@@ -148,6 +77,7 @@ impl KnownPages {
     /// Adds a page; they must come in the order of their keys.
     pub fn push(&mut self, page: KnownPage) {
         debug_assert!(self.keys.last().is_none_or(|last| *last < page.key));
+        self.places = OnceLock::new();
         self.keys.push(page.key);
         self.stamps.push(page.stamp);
         self.twins.push(page.twin);
@@ -185,60 +115,7 @@ impl KnownPages {
 
     /// The place of a page.
     pub fn find(&self, key: PageKey) -> Option<usize> {
-        self.keys.binary_search(&key).ok()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_stamp_is_the_moment_that_it_came_from() {
-        for text in [
-            "2026",
-            "2026-01",
-            "2026-01-02",
-            "2026-01-02T03:04Z",
-            "2026-01-02T03:04:05Z",
-            "2026-01-02T03:04:05.250Z",
-            "2026-01-02T03:04:05-11:30",
-            "0001-01-01",
-            "9999-12-31T23:59:59.999+14:00",
-        ] {
-            let moment = Moment::parse(text).unwrap();
-            assert_eq!(Stamp::of(Some(moment)).moment(), Some(moment), "{text}");
-        }
-        let fine = Moment::parse("2026-01-02T03:04:05.1234567Z").unwrap();
-        assert_eq!(
-            Stamp::of(Some(fine)).moment().unwrap().to_string(),
-            "2026-01-02T03:04:05.123Z"
-        );
-        assert_eq!(Stamp::of(None).moment(), None);
-    }
-
-    proptest! {
-        #[test]
-        fn later_stamps_are_greater(one in -60_000_000_000_i64..250_000_000_000, other in -60_000_000_000_i64..250_000_000_000) {
-            let stamp = |seconds| Stamp::of(Moment::from_parts(seconds, 4));
-            prop_assert_eq!(one.cmp(&other), stamp(one).cmp(&stamp(other)));
-        }
-    }
-
-    #[test]
-    fn spellings_of_one_address_are_twins() {
-        let same = [
-            "https://www.fox.example/den/",
-            "http://fox.example/den",
-            "https://fox.example/den.html",
-            "https://fox.example/den/index.html",
-        ];
-        for url in same {
-            assert_eq!(twin_of(url), twin_of(same[0]), "{url}");
-        }
-        assert_ne!(twin_of("https://fox.example/den?a"), twin_of(same[0]));
-        assert_ne!(twin_of("https://fox.example/Den"), twin_of(same[0]));
-        assert_ne!(twin_of("https://fox.example/dens"), twin_of(same[0]));
+        let places = self.places.get_or_init(|| Places::of(&self.keys));
+        places.find(&self.keys, key)
     }
 }

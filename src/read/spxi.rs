@@ -4,13 +4,14 @@
 //! rules of the protocol are advice here; only a document that is no index at all is refused. Its texts were written to
 //! persuade machines, and are nothing but texts.
 
+use std::collections::HashSet;
 use std::io::{BufRead, Read};
 
 use serde_json::{Map, Value};
 
 use crate::problem::{Code, Problem};
 use crate::read::address;
-use crate::read::list::{Beginning, Hosts, List, ListReader, Page, Sink, read_lastmod};
+use crate::read::list::{Beginning, Hosts, List, ListReader, MAX_PAGES, Page, Sink, read_lastmod};
 use crate::site::{About, Format};
 use crate::text::{clean, quote};
 
@@ -93,7 +94,7 @@ fn read(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<
             )
         });
     }
-    index.root(&root);
+    index.root(&root)?;
     Ok(index.list)
 }
 
@@ -159,6 +160,25 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
+/// The pages of an index, each once.
+#[derive(Default)]
+struct Pages {
+    all: Vec<Page>,
+    known: HashSet<String>,
+    are_too_many: bool,
+}
+
+impl Pages {
+    /// Whether a page is to be taken: it was not there before, and there is room for it.
+    fn is_new(&mut self, url: &str) -> bool {
+        if self.known.contains(url) {
+            return false;
+        }
+        self.are_too_many |= self.all.len() == MAX_PAGES;
+        !self.are_too_many && self.known.insert(url.to_owned())
+    }
+}
+
 struct Index<'a, 's> {
     words: Words,
     hosts: &'a Hosts,
@@ -167,7 +187,7 @@ struct Index<'a, 's> {
 }
 
 impl Index<'_, '_> {
-    fn root(&mut self, root: &Map<String, Value>) {
+    fn root(&mut self, root: &Map<String, Value>) -> Result<(), Problem> {
         self.about(root);
         if self.words.get(root, "protocolVersion").is_none() {
             self.advise(Code::SpxiMissing, || {
@@ -178,7 +198,7 @@ impl Index<'_, '_> {
         let modified = modified.and_then(|text| read_lastmod(text).moment());
         self.list.made_at = modified.map(|moment| moment.to_string());
         // Surfaces are pages; entities have names for those that are no surfaces.
-        let mut pages: Vec<Page> = Vec::new();
+        let mut pages = Pages::default();
         for surface in self.objects(root, "hasSurface") {
             let kind = self.words.get(&surface, "surfaceType").and_then(text);
             let name = surface.get("name").and_then(text);
@@ -195,9 +215,14 @@ impl Index<'_, '_> {
             let name = self.words.get(&entity, "canonicalName").and_then(text);
             self.page(&entity, name, None, &mut pages);
         }
-        for page in &mut pages {
+        if pages.are_too_many {
+            let message = format!("the document has more than {MAX_PAGES} entries");
+            return Err(Problem::new(Code::TooManyEntries, self.sink.url, message).at(1));
+        }
+        for page in &mut pages.all {
             self.hosts.hand_on(page, 1, &mut self.list, self.sink);
         }
+        Ok(())
     }
 
     fn about(&mut self, root: &Map<String, Value>) {
@@ -247,7 +272,7 @@ impl Index<'_, '_> {
         object: &Map<String, Value>,
         name: Option<&str>,
         kind: Option<&str>,
-        pages: &mut Vec<Page>,
+        pages: &mut Pages,
     ) {
         let Some(id) = object.get("@id").and_then(Value::as_str) else {
             return self.advise(Code::SpxiId, || "an entry has no `@id`".to_owned());
@@ -259,7 +284,7 @@ impl Index<'_, '_> {
         };
         let mut url = String::from(url);
         url.truncate(url.find('#').unwrap_or(url.len()));
-        if pages.iter().any(|known| known.url == url) {
+        if !pages.is_new(&url) {
             return;
         }
         let title = name.and_then(clean::title);
@@ -270,7 +295,7 @@ impl Index<'_, '_> {
             title.as_deref().unwrap_or_default(),
             tags.join("\n")
         );
-        pages.push(Page {
+        pages.all.push(Page {
             url,
             title,
             tags,

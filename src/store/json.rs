@@ -82,6 +82,8 @@ struct ListStateForm {
         skip_serializing_if = "std::ops::Not::not"
     )]
     is_stamped: bool,
+    #[serde(default, rename = "of_now", skip_serializing_if = "std::ops::Not::not")]
+    is_of_now: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     masses: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,6 +107,7 @@ fn is_zero(number: &u32) -> bool {
 pub(super) fn from_list_state(state: &ListState) -> String {
     written(&ListStateForm {
         is_stamped: state.is_stamped,
+        is_of_now: state.is_of_now,
         masses: state.masses,
         unread: state.unread.clone(),
         made_at: state.made_at,
@@ -117,6 +120,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
     let form: ListStateForm = serde_json::from_str(text).ok()?;
     Some(ListState {
         is_stamped: form.is_stamped,
+        is_of_now: form.is_of_now,
         masses: form.masses,
         unread: form.unread,
         made_at: form.made_at,

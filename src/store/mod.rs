@@ -13,6 +13,7 @@ mod change;
 mod check;
 mod collection;
 mod copy;
+mod document;
 mod entry;
 mod error;
 mod feed_key;

@@ -15,29 +15,53 @@ const MAX_LANGUAGE_CHARS: usize = 35;
 
 /// A title or a person's name, or nothing if no visible character is left.
 pub fn title(text: &str) -> Option<String> {
-    line(text, MAX_TITLE_CHARS)
+    title_in(String::new(), text)
+}
+
+/// The same in room that is there already.
+pub fn title_in(room: String, text: &str) -> Option<String> {
+    line(room, text, MAX_TITLE_CHARS)
 }
 
 /// A description or a statement of rights, or nothing if no visible character is left.
 pub fn description(text: &str) -> Option<String> {
-    line(text, MAX_DESCRIPTION_CHARS)
+    description_in(String::new(), text)
+}
+
+/// The same in room that is there already.
+pub fn description_in(room: String, text: &str) -> Option<String> {
+    line(room, text, MAX_DESCRIPTION_CHARS)
 }
 
 /// A language tag such as `en` or `pt-BR`; anything not shaped like one is dropped.
 pub fn language(text: &str) -> Option<String> {
-    let tag = text.trim().replace('_', "-");
+    language_in(String::new(), text)
+}
+
+/// The same in room that is there already.
+pub fn language_in(mut room: String, text: &str) -> Option<String> {
+    let tag = text.trim().as_bytes();
     let shaped = tag.len() >= 2
         && tag.len() <= MAX_LANGUAGE_CHARS
-        && tag.starts_with(|c: char| c.is_ascii_alphabetic())
+        && tag[0].is_ascii_alphabetic()
         && tag
-            .split('-')
-            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric()));
-    shaped.then_some(tag)
+            .split(|byte| matches!(byte, b'-' | b'_'))
+            .all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric));
+    if !shaped {
+        return None;
+    }
+    room.clear();
+    room.extend(text.trim().chars().map(|c| if c == '_' { '-' } else { c }));
+    Some(room)
 }
 
 /// One line of at most `max_chars` characters, the last of them an ellipsis if something was cut.
-fn line(text: &str, max_chars: usize) -> Option<String> {
-    let mut line = String::new();
+fn line(mut line: String, text: &str, max_chars: usize) -> Option<String> {
+    line.clear();
+    if is_clean(text.as_bytes(), max_chars) {
+        line.push_str(text);
+        return Some(line);
+    }
     let mut chars = 0;
     let mut gap = false;
     for c in text.chars() {
@@ -60,6 +84,19 @@ fn line(text: &str, max_chars: usize) -> Option<String> {
         gap = false;
     }
     (!line.is_empty()).then_some(line)
+}
+
+/// Whether there is surely nothing to do: visible ASCII, single spaces between words, and not too much of it. Most text is
+/// so, and looking at bytes is much faster than at characters.
+fn is_clean(text: &[u8], max_chars: usize) -> bool {
+    let is_ended_well = matches!((text.first(), text.last()), (Some(first), Some(last)) if *first != b' ' && *last != b' ');
+    let mut before = 0;
+    let mut is_odd = false;
+    for &byte in text {
+        is_odd |= !matches!(byte, b' '..=b'~') | (byte == b' ' && before == b' ');
+        before = byte;
+    }
+    is_ended_well && !is_odd && text.len() <= max_chars
 }
 
 /// Ends a line that had more to say, making room for the ellipsis where there is none.
@@ -149,6 +186,25 @@ mod tests {
         let cleaned = title(&text).unwrap();
         assert!(cleaned.ends_with("a…"));
         assert!(cleaned.chars().count() <= MAX_TITLE_CHARS);
+    }
+
+    #[test]
+    fn the_short_cut_is_taken_only_where_nothing_is_to_be_done() {
+        assert!(is_clean(b"The fox den, 2nd edition ~", 30));
+        for text in [
+            "",
+            " a",
+            "a ",
+            "a  b",
+            "a\tb",
+            "a\nb",
+            "\u{7f}",
+            "é",
+            "a\u{200b}b",
+            "abcdef",
+        ] {
+            assert!(!is_clean(text.as_bytes(), 5), "{text}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod readable;
 
 use std::fmt::Write as _;
 
-pub use self::readable::{readable, readable_address};
+pub use self::readable::{readable, readable_address, readable_name};
 
 /// The longest address that is taken for one: the limit of the Sitemaps protocol.
 pub const MAX_ADDRESS_CHARS: usize = 2_048;

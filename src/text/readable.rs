@@ -41,6 +41,31 @@ pub fn readable_address(url: &Url) -> String {
     clean::title(&address).unwrap_or_default()
 }
 
+/// The name of a document of a site: `maps/stories.xml` for `https://example.com/maps/stories.xml`, with its host where that is
+/// another one, and with its query where it is made of that.
+pub fn readable_name(url: &Url, site: &Url) -> String {
+    let segments = url.path_segments().into_iter().flatten();
+    let mut segments: Vec<String> = segments
+        .filter(|segment| !segment.is_empty())
+        .map(readable_segment)
+        .collect();
+    let is_ours = url.host_str() == site.host_str() && url.port() == site.port();
+    if !is_ours {
+        segments.insert(0, readable_address(&host_only(url)));
+    }
+    let mut name = segments.join("/");
+    if let Some(query) = url.query() {
+        name = format!("{name}?{}", readable_segment(query));
+    }
+    clean::title(&name).unwrap_or_else(|| readable_address(url))
+}
+
+fn host_only(url: &Url) -> Url {
+    let mut host = url.clone();
+    host.set_path("/");
+    host
+}
+
 /// The same for an address as [`Url`] writes it; nothing if it is none. A feed has very many, and nearly all are plain.
 pub fn readable(address: &str) -> Option<String> {
     let slowly = || Some(readable_address(&Url::parse(address).ok()?));

@@ -8,26 +8,24 @@
 //! [`plan`] decides; the addresses of pages that are not in the new list come from the store, and [`Plan::finish`] puts
 //! them in.
 
+mod dates;
+mod finish;
+
 use std::collections::{HashMap, HashSet};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use url::Url;
 
-use crate::change::{Change, ChangeKind, Details};
-use crate::memory::{Extra, KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
-use crate::moment::{Moment, Precision};
+use self::dates::is_later;
+use crate::change::ChangeKind;
+use crate::memory::{KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
+use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 
 /// A new feed starts with so many of the pages that changed last, and an entry for a large part of a site shows so many.
 pub const SHOWN_PAGES: usize = 20;
-/// Fewer dates than this prove nothing.
-const ENOUGH_DATES: usize = 5;
-/// A build is over in this time.
-const BUILD: TimeDelta = TimeDelta::hours(1);
 /// More documents than this are not remembered as never read: an index of so many is hardly meant to be read.
 const MAX_UNREAD: usize = 10_000;
-/// Clocks differ, and days begin elsewhere earlier: only what lies further ahead is a mistake.
-const AHEAD: TimeDelta = TimeDelta::days(1);
 
 /// What a reading of a list came to.
 #[derive(Debug)]
@@ -137,6 +135,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         unseen: 0,
     };
     planning.state.unread = planning.unread(state.is_none());
+    planning.state.is_of_now = planning.are_all_dates_of_now();
     let note = match state {
         None => planning.first(),
         Some(_) => planning.next(is_complete),
@@ -342,60 +341,6 @@ impl Planning {
         by_date.len()
     }
 
-    /// Whether dates say when the site was built, and not when a page was changed.
-    fn are_dates_stamps(&self, moved: &[usize]) -> bool {
-        if self.are_all_dates_equal() {
-            return true;
-        }
-        if moved.is_empty() {
-            // Nothing new was learned about them.
-            return self.before.is_stamped && self.sighted.other.is_empty();
-        }
-        let dated = (self.sighted.known.iter().enumerate())
-            .filter(|(place, page)| self.sighted.is_seen(*place) && page.stamp != Stamp::NONE)
-            .count();
-        let most = dated - dated / 10;
-        if dated < ENOUGH_DATES || moved.len() < most {
-            return false;
-        }
-        let mut dates: Vec<Moment> = (moved.iter())
-            .filter_map(|place| self.sighted.other[place].stamp.moment())
-            .collect();
-        dates.sort_unstable_by_key(Moment::start);
-        // All of them within the time of one build; a bare date is one day.
-        dates.windows(most).any(|window| match window {
-            [first, .., last] => {
-                last.start() - first.start() <= BUILD
-                    || (first.precision() == Precision::Day && first.start() == last.start())
-            }
-            _ => true,
-        })
-    }
-
-    /// Whether the list gives all its pages one and the same date.
-    fn are_all_dates_equal(&self) -> bool {
-        let sighted = &self.sighted;
-        let known = (sighted.known.iter().enumerate())
-            .filter(|(place, _)| sighted.is_seen(*place))
-            .map(|(place, page)| {
-                let sight = sighted.other.get(&place);
-                sight.map_or(page.stamp, |sight| sight.stamp)
-            });
-        let fresh = (0..sighted.fresh.len()).map(|place| sighted.fresh.stamp(place));
-        let mut dates = known.chain(fresh).filter(|stamp| *stamp != Stamp::NONE);
-        let Some(first) = dates.next() else {
-            return false;
-        };
-        let mut count = 1;
-        for stamp in dates {
-            if stamp != first {
-                return false;
-            }
-            count += 1;
-        }
-        count >= ENOUGH_DATES
-    }
-
     fn tell_stamped(&mut self, is_stamped: bool) {
         self.problems
             .extend(is_stamped.then(|| stamped(&self.document)));
@@ -462,18 +407,6 @@ impl Planning {
         }
     }
 
-    /// A date that goes back is a mistake now or was one before. It is remembered only where it corrects a date that
-    /// cannot have been true, or else a server that is a little behind would announce a page again and again.
-    fn kept(&self, before: Stamp, now: Stamp) -> Stamp {
-        let was_ahead = before
-            .moment()
-            .is_some_and(|moment| moment.start() > self.now + AHEAD);
-        match was_ahead {
-            true => now,
-            false => before.max(now),
-        }
-    }
-
     fn find_created(&mut self, renamed: &HashMap<usize, usize>) {
         let unread: HashSet<u32> = self.before.unread.iter().copied().collect();
         for place in 0..self.sighted.fresh.len() {
@@ -510,23 +443,6 @@ impl Planning {
                 page: Which::Fresh(place),
             });
         }
-    }
-
-    /// The time of a change: what the list says, if that can be, and else when it was found.
-    fn time(&self, stamp: Stamp) -> Moment {
-        let said = stamp.moment().or(self.made_at);
-        let said = said.filter(|moment| moment.start() <= self.now);
-        said.unwrap_or_else(|| Moment::from_utc(self.now))
-    }
-
-    /// The time of an edit without a date: that of the list, but only once, or a page that is edited again while the list
-    /// keeps its time would have the same change twice.
-    fn time_of_edit(&mut self) -> Moment {
-        if self.made_at.is_none() || self.made_at == self.before.edited_at {
-            return Moment::from_utc(self.now);
-        }
-        self.state.edited_at = self.made_at;
-        self.time(Stamp::NONE)
     }
 
     /// Says in one sentence what is too much for a list, and leaves the newest of it.
@@ -566,101 +482,6 @@ fn pages(count: usize) -> String {
     match count {
         1 => "one page".to_owned(),
         count => format!("{count} pages"),
-    }
-}
-
-/// Whether a date is later than another. A day and a time of that day are not.
-fn is_later(before: Stamp, now: Stamp) -> bool {
-    match (before.moment(), now.moment()) {
-        (Some(before), Some(now)) => before.comes_before(&now),
-        _ => false,
-    }
-}
-
-impl Plan {
-    /// The pages whose addresses are needed.
-    pub fn wanted(&self) -> Vec<PageKey> {
-        let known = self.events.iter().filter_map(|event| match event.page {
-            Which::Known(place) => Some(self.sighted.known.get(place).key),
-            Which::Fresh(_) => None,
-        });
-        known.collect()
-    }
-
-    /// What to announce and to remember, with the addresses of the [`Plan::wanted`] pages.
-    pub fn finish(
-        self,
-        last_processed: Option<Moment>,
-        urls: &HashMap<PageKey, String>,
-    ) -> TrackedPages {
-        let mut changes: Vec<Change> = (self.events.iter())
-            .filter_map(|event| {
-                let (url, extra) = match event.page {
-                    Which::Fresh(place) => (
-                        self.sighted.fresh.url(place).to_owned(),
-                        self.sighted.fresh.extra(place),
-                    ),
-                    Which::Known(place) => (
-                        urls.get(&self.sighted.known.get(place).key)?.clone(),
-                        self.sighted
-                            .other
-                            .get(&place)
-                            .and_then(|sight| sight.extra.as_deref()),
-                    ),
-                };
-                Some(change(url, event, extra))
-            })
-            .collect();
-        changes.sort_by(|one, other| {
-            let key = |change: &Change| (change.datetime.start(), change.kind);
-            key(one)
-                .cmp(&key(other))
-                .then_with(|| one.url.cmp(&other.url))
-        });
-        let newest = changes.iter().map(|change| change.datetime);
-        let last_processed = newest
-            .filter(|moment| moment.start() <= self.now)
-            .chain(last_processed)
-            .max();
-        // A feed that starts with old pages says when they changed, and not that they were found.
-        let updated_at = match (self.is_first, changes.last()) {
-            (true, Some(last)) => last.datetime.start().min(self.now),
-            _ => self.now,
-        };
-        TrackedPages {
-            entry: (!changes.is_empty()).then_some(NewEntry {
-                updated_at,
-                changes,
-                note: self.note,
-            }),
-            last_processed,
-            state: self.state,
-            writes: PageWrites {
-                remove: self.writes.remove,
-                forget: self.writes.forget,
-                update: self.writes.update,
-                insert: self.sighted.fresh,
-            },
-            problems: self.problems,
-        }
-    }
-}
-
-fn change(url: String, event: &Event, extra: Option<&Extra>) -> Change {
-    let details = Details {
-        summary: extra.and_then(|extra| extra.summary.clone()),
-        author: extra.and_then(|extra| extra.author.clone()),
-        language: extra.and_then(|extra| extra.language.clone()),
-        tags: extra.map(|extra| extra.tags.clone()).unwrap_or_default(),
-        is_inferred: event.is_inferred,
-        ..Details::default()
-    };
-    Change {
-        url,
-        kind: event.kind,
-        datetime: event.at,
-        title: extra.and_then(|extra| extra.title.clone()),
-        details,
     }
 }
 

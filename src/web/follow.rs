@@ -12,10 +12,10 @@ use super::feeds::Source;
 use super::forms::Form;
 use super::frame::{Answer, Frame, Notice, Undo, page, see_other};
 use super::paths::Paths;
-use super::session::SignedIn;
+use super::session::{SignedIn, Visitor};
 use super::words::{Present, When};
 use super::{get_or_head, only};
-use crate::account::{Subscription, SubscriptionId};
+use crate::account::{Account, Subscription, SubscriptionId};
 use crate::site::{CollectionId, SiteId, SiteStatus};
 use crate::store::SiteRow;
 use crate::text::clean;
@@ -73,17 +73,27 @@ async fn follow(own: SignedIn, form: Form) -> Answer {
             Some(found.ok_or(WebError::NotFound("collection"))?.id)
         }
     };
-    let account = own.account.id;
-    let (id, _) = service.follow(&own.account, site.id, collection).await?;
+    let id = follow_as(&own.visitor, &own.account, &site, collection).await?;
     if let Some(folder) = folder(form.text("folder")) {
+        let account = own.account.id;
         service.store.set_folder(account, id, &folder).await?;
     }
-    service.feeds.changed(Source::Account(account));
-    own.tell(Notice::new(format!(
-        "You follow {} now.",
-        name(&site, collection)
-    )));
     see_other(back(&service.paths, &form))
+}
+
+/// Lets an account follow a site, or one collection of it, and says so on the next page.
+pub async fn follow_as(
+    visitor: &Visitor,
+    account: &Account,
+    site: &SiteRow,
+    collection: Option<CollectionId>,
+) -> Result<SubscriptionId, WebError> {
+    let service = visitor.service();
+    let (id, _) = service.follow(account, site.id, collection).await?;
+    service.feeds.changed(Source::Account(account.id));
+    let followed = name(site, collection);
+    visitor.tell(Notice::new(format!("You follow {followed} now.")));
+    Ok(id)
 }
 
 /// Ends it, with a way back.

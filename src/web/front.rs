@@ -7,7 +7,7 @@ use super::error::WebError;
 use super::forms::{Field, Form};
 use super::frame::{Answer, Frame, form_again, page, see_other};
 use super::session::Visitor;
-use super::{get_or_head, only};
+use super::{follow, get_or_head, only, parts};
 use crate::site::SiteUrl;
 
 /// The first page, and where its form goes.
@@ -49,11 +49,14 @@ async fn front(visitor: Visitor) -> Answer {
 /// sites, they still see what there is to be found.
 async fn add(visitor: Visitor, form: Form) -> Answer {
     let service = visitor.service();
-    let typed = form.text("url");
-    let wrong = |error: &dyn std::fmt::Display| {
-        form_again(&FrontPage::new(&visitor, Field::new(typed).wrong(error)))
+    let typed = match form.text("folder") {
+        "" => form.text("url").to_owned(),
+        folder => parts::folder(form.text("url"), folder),
     };
-    let site = match SiteUrl::parse(typed) {
+    let wrong = |error: &dyn std::fmt::Display| {
+        form_again(&FrontPage::new(&visitor, Field::new(&typed).wrong(error)))
+    };
+    let site = match SiteUrl::parse(&typed) {
         Ok(site) => site,
         Err(error) => return wrong(&error),
     };
@@ -82,5 +85,9 @@ async fn add(visitor: Visitor, form: Form) -> Answer {
     };
     let row = service.store.site(id).await?;
     let row = row.ok_or(WebError::NotFound("site"))?;
+    // Whoever looks at an address may only want to look; whoever says that they follow it does.
+    if let (Some(account), "1") = (visitor.account(), form.text("follow")) {
+        follow::follow_as(&visitor, account, &row, None).await?;
+    }
     see_other(service.paths.local(&service.paths.site(&row.slug)))
 }

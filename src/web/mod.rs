@@ -27,6 +27,7 @@ pub mod limits;
 pub mod lists;
 pub mod live;
 mod operator;
+mod parts;
 pub mod paths;
 mod ping;
 pub mod report;

@@ -16,6 +16,7 @@ use super::feeds::{collection_subject, find, site_subject};
 use super::forms::sentence;
 use super::frame::{Answer, Frame, page};
 use super::live::{self, Known};
+use super::parts::{self, Offers};
 use super::paths::{FeedPath, Paths};
 use super::session::Visitor;
 use super::words::{Present, When};
@@ -74,6 +75,9 @@ struct SitePage<'a> {
     parts: Vec<PartLine<'a>>,
     fewer_parts: Option<String>,
     more_parts: Option<String>,
+    offers: Offers,
+    fewer_lists: Option<String>,
+    more_lists: Option<String>,
     feeds: Vec<FeedLine>,
     root: Option<String>,
     how: Option<String>,
@@ -170,6 +174,9 @@ struct Query {
     /// Collections to pass over.
     #[serde(default)]
     collections: usize,
+    /// Lists of pages to pass over.
+    #[serde(default)]
+    sitemaps: usize,
 }
 
 #[derive(Deserialize)]
@@ -268,15 +275,21 @@ async fn show(
         own: &own,
         subscriptions: subscriptions.as_deref(),
     };
-    let parts = match collection {
+    let lines = match collection {
         Some(_) => Vec::new(),
         None => following.parts(&present, query.collections),
     };
-    let room = Room::beside(parts.iter().map(PartLine::bytes).sum());
+    let offers = match collection {
+        Some(_) => Offers::default(),
+        None => parts::offers(visitor, site, subscriptions.as_deref(), query.sitemaps).await?,
+    };
+    let beside: usize = lines.iter().map(PartLine::bytes).sum();
+    let room = Room::beside(beside + offers.bytes());
     let (days, older) = days(service, &present, site, of, after, &own, room).await?;
     let parts_from = |from: usize| format!("{own}?collections={from}#collections");
-    let (first, beyond) = (query.collections, query.collections + parts.len());
-    let has_more = !parts.is_empty() && beyond < site.collections.len();
+    let lists_from = |from: usize| format!("{own}?sitemaps={from}#only");
+    let (first, beyond) = (query.collections, query.collections + lines.len());
+    let has_more = !lines.is_empty() && beyond < site.collections.len();
     let checks = service.store.checks(site.id, None, 2).await?;
     let last = checks.iter().find(|check| check.finished_at.is_some());
     let live = is_new(site).then(|| Live {
@@ -297,9 +310,12 @@ async fn show(
         status: status(&present, site),
         live,
         follow: following.whole(collection),
-        parts,
+        parts: lines,
         fewer_parts: (first > 0).then(|| parts_from(first.saturating_sub(PARTS))),
         more_parts: has_more.then(|| parts_from(beyond)),
+        fewer_lists: offers.before().map(lists_from),
+        more_lists: offers.next.map(lists_from),
+        offers,
         feeds: feeds(paths, site, collection),
         root: site.root.as_ref().map(ToString::to_string),
         how: site.format.map(|format| how(format, last)),

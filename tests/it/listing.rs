@@ -399,6 +399,28 @@ async fn a_site_that_has_nothing_is_asked_ten_times_at_most() {
 }
 
 #[tokio::test]
+async fn of_every_format_it_is_told_where_it_was_looked_for_or_why_not() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let checked = den.check().await;
+    let told = |format| {
+        let tried = checked.site.tried.iter();
+        let of_format = tried.filter(move |tried| tried.format == format);
+        of_format.map(|tried| format!("{} {}", tried.url.path(), tried.outcome))
+    };
+    for format in Format::ALL {
+        assert!(told(*format).next().is_some(), "{}", format.title());
+    }
+    let last = |format| told(format).last().unwrap();
+    assert_eq!(last(Format::Sitemap), "/sitemap.xml found");
+    assert_eq!(last(Format::Scp), "/sitemap.xml not announced there");
+    assert_eq!(
+        last(Format::Arc),
+        "/.well-known/arc-sitemap.json not looked for, after a sitemap was found"
+    );
+}
+
+#[tokio::test]
 async fn every_place_for_a_sitemap_is_found() {
     for path in ["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"] {
         let den = Den::empty();

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use sitebell::problem::Problems;
+use sitebell::problem::{Code, Problems};
 use sitebell::read::list::{Hosts, List, Page, Sink, read};
 use url::Url;
 
@@ -125,6 +125,23 @@ fn page_line(page: &Page) -> String {
         let _ = write!(text, "\n  summary {}", shortened(summary));
     }
     text
+}
+
+/// A surface takes fifteen bytes, and an index may have four million: whoever compared each with all others before it
+/// would be at it for an hour.
+#[test]
+fn an_spxi_index_of_too_many_surfaces_is_refused() {
+    let surfaces: Vec<String> = (0..150_000)
+        .map(|n| format!("{{\"@id\":\"/{n}\"}}"))
+        .collect();
+    let index = format!(
+        "{{\"@type\":\"spxi:SemanticIndex\",\"spxi:hasSurface\":[{}]}}",
+        surfaces.join(",")
+    );
+    let url = "https://fox.example/spxi-index.jsonld".parse().unwrap();
+    let (result, pages, _) = read_list(index.as_bytes(), &url);
+    assert_eq!(result.unwrap_err().code, Code::TooManyEntries);
+    assert!(pages.is_empty());
 }
 
 fn any_sample() -> impl Strategy<Value = Vec<u8>> {

@@ -26,6 +26,7 @@ mod lists; // lists of pages in every format
 mod names; // resolvers
 mod naming; // what changed pages are called
 mod operating; // what programs of the operator are told
+mod parts; // sitemaps and folders of a site, followed by themselves
 mod person; // somebody with cookies who fills in forms
 mod pinging; // authors who tell that their site has changed
 mod properties; // what holds for any document: written and read back, disguised, cut off, mutilated

@@ -68,7 +68,9 @@ impl Sheet {
             if page.is_private {
                 return self.hidden.push(key);
             }
-            sight.extra = Extra::of(page);
+            if self.fresh.has_room_for(sight.stamp) {
+                sight.extra = Extra::of(page);
+            }
             return self.fresh.push(&page.url, sight, 0, false);
         };
         // There are never four thousand million of them.
@@ -235,7 +237,10 @@ impl Sighted {
             self.settled.insert(place);
         }
         if self.known.parts[place] == part {
-            self.moved.remove(&place);
+            // Hardly a page moves, and even where there is nothing to find, looking for it takes a hash.
+            if !self.moved.is_empty() {
+                self.moved.remove(&place);
+            }
         } else if !self.seen[place] {
             self.moved.insert(place, part);
         }

@@ -66,6 +66,8 @@ pub struct PageTable {
     pub(super) parts: Vec<u32>,
     pub(super) passing: Vec<bool>,
     pub(super) extras: HashMap<usize, Box<Extra>>,
+    /// Once some were forgotten: pages up to this date would be next.
+    forgotten_until: Option<Stamp>,
 }
 
 impl PageTable {
@@ -111,6 +113,11 @@ impl PageTable {
         }
     }
 
+    /// Whether there is room for what is said about a page of this date.
+    pub(super) fn has_room_for(&self, stamp: Stamp) -> bool {
+        self.forgotten_until.is_none_or(|until| stamp > until)
+    }
+
     pub(super) fn push(&mut self, url: &str, sight: Sight, part: u32, is_passing: bool) {
         let place = self.len();
         self.text.push_str(url);
@@ -146,6 +153,7 @@ impl PageTable {
             .collect();
         let middle = stamps.len() / 2;
         let (_, &mut median, _) = stamps.select_nth_unstable(middle);
+        self.forgotten_until = Some(median);
         let mut left = middle;
         self.extras.retain(|&place, _| {
             let keeps = self.stamps[place] > median || (self.stamps[place] == median && left > 0);

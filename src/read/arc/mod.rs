@@ -178,16 +178,21 @@ impl Walk<'_, '_> {
                 });
             }
         }
-        let Field::Bool(is_indexable) = raw.ai_indexable else {
-            return self.invalid(|| {
-                format!(
-                    "`ai_indexable` of {} is not true or false; the page was left out",
-                    quote(written)
-                )
-            });
-        };
-        page.is_private = !is_indexable
-            || matches!(raw.auth_required, Field::Bool(true))
+        // Whoever writes `yes` or `no` means something, and whatever it is, nothing private is told by leaving out the page.
+        let indexable = raw.ai_indexable.yes_or_no();
+        let closed = raw.auth_required.yes_or_no();
+        for (name, value) in [("ai_indexable", &indexable), ("auth_required", &closed)] {
+            if *value == Answer::Odd || (*value == Answer::None && name == "ai_indexable") {
+                self.invalid(|| {
+                    format!(
+                        "`{name}` of {} is not true or false; the page was left out",
+                        quote(written)
+                    )
+                });
+            }
+        }
+        page.is_private = indexable != Answer::Yes
+            || !matches!(closed, Answer::No | Answer::None)
             || raw.robots_directive.text().is_some_and(says_noindex);
         if !page.is_private {
             self.fill(&mut page, &raw);
@@ -343,11 +348,31 @@ struct RawPage {
 enum Field {
     Text(String),
     Bool(bool),
-    #[default]
     Other,
+    #[default]
+    Nothing,
+}
+
+/// What a field that is true or false says.
+#[derive(PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+    /// Something that is neither.
+    Odd,
+    None,
 }
 
 impl Field {
+    fn yes_or_no(&self) -> Answer {
+        match self {
+            Field::Bool(true) => Answer::Yes,
+            Field::Bool(false) => Answer::No,
+            Field::Text(_) | Field::Other => Answer::Odd,
+            Field::Nothing => Answer::None,
+        }
+    }
+
     fn text(&self) -> Option<&str> {
         match self {
             Field::Text(text) => Some(text),
@@ -367,7 +392,7 @@ struct Snapshot {
 
 /// Takes a value of any kind; each of the three types keeps what it has a use for.
 macro_rules! takes_anything {
-    ($type:ident, $visitor:ident { $($special:item)* }) => {
+    ($type:ident, $visitor:ident, $number:expr, { $($special:item)* }) => {
         impl<'de> de::Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
                 source.deserialize_any($visitor)
@@ -388,15 +413,15 @@ macro_rules! takes_anything {
             }
 
             fn visit_i64<E: de::Error>(self, _: i64) -> Result<$type, E> {
-                Ok($type::default())
+                Ok($number)
             }
 
             fn visit_u64<E: de::Error>(self, _: u64) -> Result<$type, E> {
-                Ok($type::default())
+                Ok($number)
             }
 
             fn visit_f64<E: de::Error>(self, _: f64) -> Result<$type, E> {
-                Ok($type::default())
+                Ok($number)
             }
 
             $($special)*
@@ -404,7 +429,7 @@ macro_rules! takes_anything {
     };
 }
 
-takes_anything!(Field, FieldVisitor {
+takes_anything!(Field, FieldVisitor, Field::Other, {
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Field, E> {
         Ok(Field::Bool(value))
     }
@@ -424,7 +449,7 @@ takes_anything!(Field, FieldVisitor {
     }
 });
 
-takes_anything!(Tags, TagsVisitor {
+takes_anything!(Tags, TagsVisitor, Tags::default(), {
     fn visit_bool<E: de::Error>(self, _: bool) -> Result<Tags, E> {
         Ok(Tags::default())
     }
@@ -449,7 +474,7 @@ takes_anything!(Tags, TagsVisitor {
     }
 });
 
-takes_anything!(Snapshot, SnapshotVisitor {
+takes_anything!(Snapshot, SnapshotVisitor, Snapshot::default(), {
     fn visit_bool<E: de::Error>(self, _: bool) -> Result<Snapshot, E> {
         Ok(Snapshot::default())
     }

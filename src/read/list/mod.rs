@@ -1,6 +1,7 @@
 //! A list of pages: what every format comes down to that tells how a site is, and not what happened to it.
 //!
-//! A format is one file below [`crate::read`] with a [`ListReader`], and one line in [`READERS`]. Whoever follows a site
+//! A format is one file below [`crate::read`] with a [`ListReader`], one line in [`READERS`], and its names among those of
+//! [`Format`]. Whoever follows a site
 //! sees pages, other documents that belong to the same list, and what the site says about itself; never the format.
 //!
 //! Pages are handed on one by one while the bytes arrive. Whoever gets them throws them away if the document turns out
@@ -9,6 +10,7 @@
 mod beginning;
 mod host;
 mod lastmod;
+mod outline;
 
 use std::io::{BufRead, Cursor, Read};
 
@@ -18,6 +20,7 @@ use url::Url;
 pub use self::beginning::{Beginning, Xml};
 pub use self::host::Hosts;
 pub use self::lastmod::{Lastmod, read_lastmod};
+pub use self::outline::{GLANCED_PARTS, Glance, Outline};
 pub use crate::change::Page;
 use crate::problem::{Code, Problem, Problems};
 use crate::read::{arc, resourcesync, scp, sitemap, spxi};

@@ -7,9 +7,11 @@
 mod announcement;
 mod checksum;
 mod inflate;
+mod scan;
 
+use std::borrow::Cow;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind};
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -28,11 +30,13 @@ use crate::text::{clean, quote};
 /// The major version that is known.
 const MAJOR: u32 = 0;
 /// Of one page; the protocol allows 100 MB.
-pub const MAX_LINE_BYTES: u64 = 1024 * 1024;
+pub const MAX_LINE_BYTES: usize = 1024 * 1024;
 /// Of one page, as in the protocol.
 const MAX_BLOCKS: usize = 1_000;
 /// Of one file.
 pub const MAX_PAGES: usize = 1_000_000;
+/// How much is decompressed at a time: many lines, and not more than is near the processor.
+const INFLATED_BYTES: usize = 8 * 1024;
 /// The blocks that the protocol and its first program know.
 const BLOCKS: [&str; 11] = [
     "text",
@@ -81,7 +85,10 @@ fn read(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<
     let (beginning, mut whole) = begin(source);
     match beginning {
         Beginning::Zstd => match inflate::Inflate::new(&mut whole) {
-            Ok(inflated) => lines(&mut BufReader::new(inflated), hosts, sink),
+            Ok(inflated) => {
+                let mut inflated = BufReader::with_capacity(INFLATED_BYTES, inflated);
+                lines(&mut inflated, hosts, sink)
+            }
             Err(error) => {
                 Err(Problem::new(Code::BadCompression, sink.url, error.to_string()).at(1))
             }
@@ -111,97 +118,168 @@ struct Collection {
 
 /// Any other line.
 #[derive(Deserialize)]
-struct RawPage {
-    url: String,
-    title: String,
-    description: String,
-    modified: String,
-    language: String,
+struct RawPage<'a> {
+    #[serde(borrow)]
+    url: Text<'a>,
+    #[serde(borrow)]
+    title: Text<'a>,
+    #[serde(borrow)]
+    description: Text<'a>,
+    #[serde(borrow)]
+    modified: Text<'a>,
+    #[serde(borrow)]
+    language: Text<'a>,
     content: Content,
-    #[serde(default)]
-    author: Option<String>,
-    #[serde(default)]
-    published: Option<String>,
+    #[serde(borrow, default)]
+    author: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    published: Option<Text<'a>>,
 }
 
+/// Text that is mostly there as it is meant, and then need not be copied.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
 fn lines(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<List, Problem> {
-    let mut line = Vec::new();
-    let mut list = List::default();
-    let mut checksum: Option<Checksum> = None;
-    let mut page = Page::default();
-    for number in 1.. {
-        line.clear();
-        let refuse = |code, message: String| Problem::new(code, sink.url, message).at(number);
-        let read = Read::take(&mut *source, MAX_LINE_BYTES + 1).read_until(b'\n', &mut line);
-        match read {
-            Ok(0) => break,
-            Ok(_) if line.len() as u64 > MAX_LINE_BYTES => {
-                let message = format!(
-                    "the line is longer than {MAX_LINE_BYTES} bytes, the most that is read here"
-                );
-                return Err(refuse(Code::TooLarge, message));
+    let url = sink.url;
+    let mut file = File {
+        hosts,
+        sink,
+        list: List::default(),
+        checksum: None,
+        page: Page::default(),
+        home: address::Home::of(url),
+        number: 0,
+    };
+    // What came of a line that is not yet whole; mostly all of it is at hand, and need not be copied.
+    let (mut begun, mut is_begun_plain) = (Vec::new(), true);
+    loop {
+        let bytes = match source.fill_buf() {
+            Ok([]) => break,
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(file.refuse_next(Code::BadCompression, error.to_string())),
+        };
+        let (end, is_plain) = scan::end_of_line(bytes);
+        let used = end.map_or(bytes.len(), |end| end + 1);
+        if begun.len() + used > MAX_LINE_BYTES {
+            let message = format!(
+                "the line is longer than {MAX_LINE_BYTES} bytes, the most that is read here"
+            );
+            return Err(file.refuse_next(Code::TooLarge, message));
+        }
+        match end {
+            Some(_) if begun.is_empty() => file.line(&bytes[..used], is_plain)?,
+            Some(_) => {
+                begun.extend_from_slice(&bytes[..used]);
+                file.line(&begun, is_plain && is_begun_plain)?;
+                begun.clear();
+                is_begun_plain = true;
             }
-            Ok(_) => {}
-            Err(error) => return Err(refuse(Code::BadCompression, error.to_string())),
+            None => {
+                begun.extend_from_slice(bytes);
+                is_begun_plain &= is_plain;
+            }
         }
-        if number == 1 {
-            let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
-            let head: Head = serde_json::from_slice(text).map_err(|error| {
-                refuse(
-                    Code::ScpInvalid,
-                    format!("the first line describes no collection: {error}"),
-                )
-            })?;
-            list = head
-                .collection
-                .list()
-                .map_err(|(code, message)| refuse(code, message))?;
-            checksum = head
-                .collection
-                .checksum
-                .map(|sum| Checksum::new(&sum, &line));
-            continue;
+        source.consume(used);
+    }
+    if !begun.is_empty() {
+        file.line(&begun, is_begun_plain)?;
+    }
+    file.finish()
+}
+
+/// A file while it is read.
+struct File<'a, 's> {
+    hosts: &'a Hosts,
+    sink: &'a mut Sink<'s>,
+    list: List,
+    checksum: Option<Checksum>,
+    page: Page,
+    home: address::Home,
+    /// Of the last line.
+    number: u32,
+}
+
+impl File<'_, '_> {
+    fn refuse(&self, code: Code, message: String) -> Problem {
+        Problem::new(code, self.sink.url, message).at(self.number)
+    }
+
+    /// The same for a line that cannot even be had.
+    fn refuse_next(&mut self, code: Code, message: String) -> Problem {
+        self.number += 1;
+        self.refuse(code, message)
+    }
+
+    fn line(&mut self, line: &[u8], is_plain: bool) -> Result<(), Problem> {
+        self.number += 1;
+        if self.number == 1 {
+            return self.head(line);
         }
-        if let Some(checksum) = &mut checksum {
-            checksum.add(&line);
+        if let Some(checksum) = &mut self.checksum {
+            checksum.add(line);
         }
         if line.trim_ascii().is_empty() {
-            continue;
+            return Ok(());
         }
-        let raw: RawPage = serde_json::from_slice(&line).map_err(|error| {
-            let code = if error.is_syntax() || error.is_eof() {
-                Code::BadJson
-            } else {
-                Code::ScpInvalid
-            };
-            refuse(code, format!("the page on this line is not whole: {error}"))
-        })?;
+        let plain = is_plain.then(|| scan::page(line)).flatten();
+        let raw = match plain {
+            Some(raw) => raw,
+            None => serde_json::from_slice(line).map_err(|error| {
+                let code = if error.is_syntax() || error.is_eof() {
+                    Code::BadJson
+                } else {
+                    Code::ScpInvalid
+                };
+                self.refuse(code, format!("the page on this line is not whole: {error}"))
+            })?,
+        };
         if raw.content.blocks > MAX_BLOCKS {
             let message = format!(
                 "the page has {} blocks, more than {MAX_BLOCKS}",
                 raw.content.blocks
             );
-            return Err(refuse(Code::ScpInvalid, message));
+            return Err(self.refuse(Code::ScpInvalid, message));
         }
-        if list.pages == MAX_PAGES {
+        if self.list.pages == MAX_PAGES {
             let message =
                 format!("the file has more than {MAX_PAGES} pages, the most that is read here");
-            return Err(refuse(Code::TooManyEntries, message));
+            return Err(self.refuse(Code::TooManyEntries, message));
         }
-        page.clear();
-        if raw.fill(&mut page, number, sink) {
-            hosts.hand_on(&mut page, number, &mut list, sink);
+        if raw.fill(&mut self.page, self.number, &self.home, self.sink) {
+            self.hosts
+                .hand_on(&mut self.page, self.number, &mut self.list, self.sink);
         }
+        Ok(())
     }
-    if list.kind.is_empty() {
-        return Err(Problem::new(Code::ScpInvalid, sink.url, "the file is empty").at(1));
+
+    fn head(&mut self, line: &[u8]) -> Result<(), Problem> {
+        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        let head: Head = serde_json::from_slice(text).map_err(|error| {
+            self.refuse(
+                Code::ScpInvalid,
+                format!("the first line describes no collection: {error}"),
+            )
+        })?;
+        let list = head.collection.list();
+        self.list = list.map_err(|(code, message)| self.refuse(code, message))?;
+        self.checksum = (head.collection.checksum).map(|sum| Checksum::new(&sum, line));
+        Ok(())
     }
-    match checksum {
-        Some(checksum) if !checksum.fits() => {
-            let message = "the checksum in the first line fits the file in no way that is known";
-            Err(Problem::new(Code::ScpChecksum, sink.url, message).at(1))
+
+    fn finish(self) -> Result<List, Problem> {
+        if self.list.kind.is_empty() {
+            return Err(Problem::new(Code::ScpInvalid, self.sink.url, "the file is empty").at(1));
         }
-        _ => Ok(list),
+        match self.checksum {
+            Some(checksum) if !checksum.fits() => {
+                let message =
+                    "the checksum in the first line fits the file in no way that is known";
+                Err(Problem::new(Code::ScpChecksum, self.sink.url, message).at(1))
+            }
+            _ => Ok(self.list),
+        }
     }
 }
 
@@ -252,9 +330,9 @@ impl Collection {
     }
 }
 
-impl RawPage {
+impl RawPage<'_> {
     /// Makes a page of it. A page whose address is of no use is passed over.
-    fn fill(self, page: &mut Page, line: u32, sink: &mut Sink<'_>) -> bool {
+    fn fill(self, page: &mut Page, line: u32, home: &address::Home, sink: &mut Sink<'_>) -> bool {
         if let Some(kind) = &self.content.unknown {
             sink.note(Code::ScpBlock, line, || {
                 format!("a block is of the unknown kind {}", quote(kind))
@@ -268,35 +346,38 @@ impl RawPage {
         if self.content.blocks == 0 {
             sink.note(Code::ScpBlock, line, || "a page has no content".to_owned());
         }
-        page.url.push_str(self.url.trim());
-        match address::resolve(&mut page.url, sink.url) {
-            Ok(false) => {}
-            Ok(true) | Err(_) => {
-                sink.note(Code::BadLoc, line, || {
-                    format!("{} is not a whole address", quote(&self.url))
-                });
-                return false;
-            }
+        // The room for texts stays where it is from page to page.
+        let (title, summary, language) =
+            (page.title.take(), page.summary.take(), page.language.take());
+        page.clear();
+        page.url.push_str(self.url.0.trim());
+        if !home.has(&page.url) && !matches!(address::resolve(&mut page.url, sink.url), Ok(false)) {
+            sink.note(Code::BadLoc, line, || {
+                format!("{} is not a whole address", quote(&self.url.0))
+            });
+            return false;
         }
-        let modified = read_lastmod(&self.modified);
+        let modified = read_lastmod(&self.modified.0);
         match modified {
             Lastmod::Good(_) => {}
             Lastmod::Repaired(moment) => sink.note(Code::LooseLastmod, line, || {
                 format!(
                     "`modified` is {}; it was read as {moment}",
-                    quote(&self.modified)
+                    quote(&self.modified.0)
                 )
             }),
             Lastmod::Missing | Lastmod::Bad => sink.note(Code::BadLastmod, line, || {
-                format!("`modified` is {}; it was not used", quote(&self.modified))
+                format!("`modified` is {}; it was not used", quote(&self.modified.0))
             }),
         }
         page.lastmod = modified.moment();
-        page.published = self.published.and_then(|text| read_lastmod(&text).moment());
-        page.title = clean::title(&self.title);
-        page.summary = clean::description(&self.description);
-        page.author = self.author.as_deref().and_then(clean::title);
-        page.language = clean::language(&self.language);
+        page.published = self
+            .published
+            .and_then(|text| read_lastmod(&text.0).moment());
+        page.title = clean::title_in(title.unwrap_or_default(), &self.title.0);
+        page.summary = clean::description_in(summary.unwrap_or_default(), &self.description.0);
+        page.author = self.author.and_then(|author| clean::title(&author.0));
+        page.language = clean::language_in(language.unwrap_or_default(), &self.language.0);
         true
     }
 }
@@ -362,9 +443,9 @@ impl<'de> Visitor<'de> for BlockVisitor {
         while let Some(name) = members.next_key::<Name>()? {
             match name {
                 Name::Type => {
-                    let kind: String = members.next_value()?;
+                    let Text(kind) = members.next_value()?;
                     is_heading = kind == "heading";
-                    block.unknown = (!BLOCKS.contains(&kind.as_str())).then_some(kind);
+                    block.unknown = (!BLOCKS.contains(&&*kind)).then(|| kind.into_owned());
                 }
                 Name::Level => level = members.next_value::<serde_json::Value>()?.as_i64(),
                 Name::Other => {

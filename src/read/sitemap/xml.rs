@@ -53,6 +53,7 @@ pub(super) fn read(
         field: Field::Nothing,
         draft: Draft::default(),
         seem_sitemaps: Vec::new(),
+        home: address::Home::of(url),
     };
     loop {
         xml.skip_text(parser.field == Field::Nothing);
@@ -153,6 +154,7 @@ struct Parser<'a, 's> {
     draft: Draft,
     /// Entries for pages that have the names of sitemaps, as long as there are no others.
     seem_sitemaps: Vec<(Page, u32)>,
+    home: address::Home,
 }
 
 impl Parser<'_, '_> {
@@ -358,7 +360,7 @@ impl Parser<'_, '_> {
             let lastmod = page.lastmod;
             return self.add_part(lastmod);
         }
-        if is_named_like_a_sitemap(&page.url) && self.list.pages == 0 {
+        if self.list.pages == 0 && is_named_like_a_sitemap(&page.url) {
             self.seem_sitemaps.push((page.clone(), line));
             return;
         }
@@ -383,6 +385,10 @@ impl Parser<'_, '_> {
                 format!("the entry for {} has {locs} addresses", quote(&page.url))
             });
             return false;
+        }
+        // Mostly there is nothing to do, and nothing to tell.
+        if self.home.has(&page.url) {
+            return true;
         }
         let written = page.url.clone();
         match address::resolve(&mut page.url, self.sink.url) {

@@ -338,6 +338,37 @@ fn a_few_pages_may_all_change_at_once() {
     assert_eq!(kept.one(&numbered(4, "2026-03-01"), DAY2).len(), 4);
 }
 
+/// However few they are: a site whose pages are made when they are asked for says "just now" each time.
+#[test]
+fn dates_that_are_always_the_time_of_asking_tell_no_edits() {
+    let mut kept = Kept::default();
+    let made_at = |day: u8| {
+        vec![
+            page("a", &format!("2026-03-0{day}T11:59:58Z")),
+            page("b", &format!("2026-03-0{day}T12:00:01.250Z")),
+        ]
+    };
+    for day in 1..5 {
+        let tracked = kept.read(
+            &[("a", Doc::Pages(&made_at(day)))],
+            &format!("2026-03-0{day}T12:00:00Z"),
+        );
+        assert_eq!(tracked.state.is_stamped, day > 1, "day {day}");
+        if day > 1 {
+            assert_eq!(told(&tracked), [] as [&str; 0], "day {day}");
+            assert_eq!(codes(&tracked), [Code::StampedLastmod]);
+        }
+    }
+    // Whoever edits all of a small site once, and has it read at once, has edited it.
+    let mut kept = Kept::default();
+    kept.one(&numbered(2, "2026-02-01T08:00:00Z"), DAY1);
+    let edited = [
+        page("p0", "2026-03-02T11:59:58Z"),
+        page("p1", "2026-03-02T11:59:59Z"),
+    ];
+    assert_eq!(kept.one(&edited, "2026-03-02T12:00:00Z").len(), 2);
+}
+
 #[test]
 fn a_large_part_of_a_site_is_announced_in_one_sentence() {
     let mut kept = Kept::default();

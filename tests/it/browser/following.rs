@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use sitebell::account::Registration;
 
 use super::{Browser, Script};
-use crate::den::{Den, change_list};
+use crate::den::{Den, change_list, sitemapindex, urlset};
 use crate::fake_site::{Gate, Reply};
 use crate::world::World;
 
@@ -95,6 +95,49 @@ async fn from_an_address_to_a_timeline_with_scripts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn from_an_address_to_a_timeline_without_scripts() {
     story(Script::Off).await;
+}
+
+/// Follow one sitemap of a site, and one folder of it, from its page.
+async fn parts(script: Script) {
+    let world = world().await;
+    let den = Den::empty();
+    let part = |path: &str| format!("<sitemap><loc>{{den}}{path}</loc></sitemap>");
+    let page = |path: &str| format!("<url><loc>{{den}}{path}</loc></url>");
+    den.xml(
+        "/sitemap.xml",
+        &sitemapindex(&format!("{}{}", part("/a.xml"), part("/b.xml"))),
+    );
+    den.xml(
+        "/a.xml",
+        &urlset(&format!("{}{}", page("/tales/1"), page("/tales/2"))),
+    );
+    den.xml("/b.xml", &urlset(&page("/art/1")));
+    world.follow(&den.url("/")).await;
+    let browser = Browser::start(script).await;
+    sign_up(&browser, &world, "carol").await;
+    browser.open(&world.here(&den.page("/"))).await;
+    browser.see("The site has 2 sitemaps").await;
+    browser.click(".parts form button").await;
+    browser.see("/a.xml now.").await;
+    browser.see("tales/2").await;
+    browser.open(&world.here(&den.page("/"))).await;
+    browser.see("You follow this").await;
+    browser.fill("#folder", "tales").await;
+    browser.press("Follow this folder").await;
+    browser.see("/tales now.").await;
+    browser.see("tales/1").await;
+    assert!(!browser.text().await.contains("art/1"));
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_a_site_is_followed_with_scripts() {
+    parts(Script::On).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_of_a_site_is_followed_without_scripts() {
+    parts(Script::Off).await;
 }
 
 /// A list goes out of one account and into another.

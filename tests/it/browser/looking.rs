@@ -5,7 +5,7 @@ use sitebell::secret::FirstKey;
 
 use super::following::{sign_up, world};
 use super::{Browser, Script};
-use crate::den::{Den, urlset};
+use crate::den::{Den, sitemapindex, urlset};
 use crate::fake_site::{Gate, Reply};
 use crate::world::World;
 
@@ -62,6 +62,30 @@ fn rich() -> Den {
     den
 }
 
+/// A site of many sitemaps, some of them with names that are long.
+fn mapped() -> Den {
+    let den = Den {
+        host: "map.example",
+        ..Den::empty()
+    };
+    let names: Vec<String> = (1..31)
+        .map(|n| match n % 5 {
+            0 => format!("/maps/{}-{n}.xml", "a-name-that-goes-on-and-on".repeat(2)),
+            _ => format!("/maps/posts-{n}.xml"),
+        })
+        .collect();
+    let parts = names.iter().map(|name| {
+        format!("<sitemap><loc>{{den}}{name}</loc><lastmod>2026-03-02</lastmod></sitemap>")
+    });
+    den.xml("/sitemap.xml", &sitemapindex(&parts.collect::<String>()));
+    for name in &names {
+        let page =
+            |n| format!("<url><loc>{{den}}{name}/{n}</loc><lastmod>2026-02-{n:02}</lastmod></url>");
+        den.xml(name, &urlset(&(1..4).map(page).collect::<String>()));
+    }
+    den
+}
+
 async fn look(browser: &Browser, world: &World, pages: &[(&str, &str)]) {
     for (name, path) in pages {
         browser.open(&world.here(path)).await;
@@ -77,8 +101,10 @@ async fn every_public_page_is_fit_for_everybody() {
         host: "owl.example",
         ..plain
     };
+    let maps = mapped();
     world.follow(&den.url("/")).await;
     world.follow(&owl.url("/")).await;
+    world.follow(&maps.url("/")).await;
     let gate = Gate::default();
     let reply = Reply::xml(slow.filled(&urlset(""))).behind(&gate);
     slow.site.serve("/changelist.xml", reply);
@@ -89,6 +115,7 @@ async fn every_public_page_is_fit_for_everybody() {
         ("collection", &den.page("/gallery/")),
         ("entry", &den.page("/gallery/entries/1")),
         ("nothing", &owl.page("/")),
+        ("sitemaps", &maps.page("/")),
         ("check", "/check"),
         ("ping", "/ping"),
         ("handbook", "/docs/"),

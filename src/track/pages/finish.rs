@@ -1,0 +1,95 @@
+//! What was decided, with the addresses of the pages that it is about.
+
+use std::collections::HashMap;
+
+use super::{Event, Plan, TrackedPages, Which};
+use crate::change::{Change, Details};
+use crate::memory::{Extra, NewEntry, PageKey, PageWrites};
+use crate::moment::Moment;
+
+impl Plan {
+    /// The pages whose addresses are needed.
+    pub fn wanted(&self) -> Vec<PageKey> {
+        let known = self.events.iter().filter_map(|event| match event.page {
+            Which::Known(place) => Some(self.sighted.known.get(place).key),
+            Which::Fresh(_) => None,
+        });
+        known.collect()
+    }
+
+    /// What to announce and to remember, with the addresses of the [`Plan::wanted`] pages.
+    pub fn finish(
+        self,
+        last_processed: Option<Moment>,
+        urls: &HashMap<PageKey, String>,
+    ) -> TrackedPages {
+        let mut changes: Vec<Change> = (self.events.iter())
+            .filter_map(|event| {
+                let (url, extra) = match event.page {
+                    Which::Fresh(place) => (
+                        self.sighted.fresh.url(place).to_owned(),
+                        self.sighted.fresh.extra(place),
+                    ),
+                    Which::Known(place) => (
+                        urls.get(&self.sighted.known.get(place).key)?.clone(),
+                        self.sighted
+                            .other
+                            .get(&place)
+                            .and_then(|sight| sight.extra.as_deref()),
+                    ),
+                };
+                Some(change(url, event, extra))
+            })
+            .collect();
+        changes.sort_by(|one, other| {
+            let key = |change: &Change| (change.datetime.start(), change.kind);
+            key(one)
+                .cmp(&key(other))
+                .then_with(|| one.url.cmp(&other.url))
+        });
+        let newest = changes.iter().map(|change| change.datetime);
+        let last_processed = newest
+            .filter(|moment| moment.start() <= self.now)
+            .chain(last_processed)
+            .max();
+        // A feed that starts with old pages says when they changed, and not that they were found.
+        let updated_at = match (self.is_first, changes.last()) {
+            (true, Some(last)) => last.datetime.start().min(self.now),
+            _ => self.now,
+        };
+        TrackedPages {
+            entry: (!changes.is_empty()).then_some(NewEntry {
+                updated_at,
+                changes,
+                note: self.note,
+            }),
+            last_processed,
+            state: self.state,
+            writes: PageWrites {
+                remove: self.writes.remove,
+                forget: self.writes.forget,
+                update: self.writes.update,
+                insert: self.sighted.fresh,
+            },
+            problems: self.problems,
+        }
+    }
+}
+
+fn change(url: String, event: &Event, extra: Option<&Extra>) -> Change {
+    let details = Details {
+        summary: extra.and_then(|extra| extra.summary.clone()),
+        author: extra.and_then(|extra| extra.author.clone()),
+        language: extra.and_then(|extra| extra.language.clone()),
+        tags: extra.map(|extra| extra.tags.clone()).unwrap_or_default(),
+        is_inferred: event.is_inferred,
+        ..Details::default()
+    };
+    Change {
+        url,
+        kind: event.kind,
+        datetime: event.at,
+        title: extra.and_then(|extra| extra.title.clone()),
+        details,
+    }
+}
