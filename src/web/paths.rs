@@ -144,7 +144,7 @@ impl Paths {
 
     /// Where a report is removed that was kept.
     pub fn remove_report(&self, name: &str) -> String {
-        self.below(&["check", name, "remove"])
+        self.local(&self.below(&["check", name, "remove"]))
     }
 
     /// A picture for the author's own page, which leads to the page of the site.
