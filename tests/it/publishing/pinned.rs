@@ -115,8 +115,7 @@ fn what_a_page_was_known_by_it_is_known_by_for_ever() {
             "{name}"
         );
     }
-    let svg = "x";
-    assert_eq!(known_by(&author, "picture.svg"), svg);
+    assert_eq!(known_by(&author, "picture.svg"), SVG);
 }
 
 #[test]
