@@ -93,6 +93,7 @@ settings! { Service {
     "feed-memory" SIZE "32MiB" "Memory for feeds that are ready to be sent";
     "keep-checks" NUMBER "100" "Checks of each site that are remembered";
     "keep-changes" NUMBER "100000" "Changes of each collection that are remembered";
+    "keep-reports" NUMBER "10000" "Reports for authors that are kept at addresses of their own until they are removed; visitors without an account take up at most half of them";
     "prune-at" CRON "0 30 3 * * *" "When older ones are forgotten: seconds, minutes, hours, days, months, weekdays, in UTC";
     "backup-to" FOLDER "" "A folder for copies of the data; none are made where nothing is given";
     "backup-at" CRON "0 0 4 * * *" "When a copy is made";
@@ -188,6 +189,8 @@ pub struct ServiceSettings {
     pub policy: Policy,
     /// Whether changed pages are asked for their titles.
     pub page_titles: bool,
+    /// Reports for authors that are kept.
+    pub keep_reports: u32,
     /// Hosts that are read at the same time.
     pub max_hosts: usize,
     /// Memory for feeds that are ready to be sent.
@@ -337,6 +340,7 @@ impl Values {
                 self.optional("check-ceiling", duration)?,
             ),
             page_titles: self.one("page-titles", yes_or_no)?,
+            keep_reports: self.one("keep-reports", number)?,
             max_hosts: self.one("max-hosts", at_least_one)?,
             feed_memory: self.one("feed-memory", size)?,
             upkeep: Upkeep {

@@ -106,7 +106,7 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
     let clock: Clock = Arc::new(Utc::now);
     let feeds = Arc::new(Feeds::new(config.service.feed_memory));
     let readings = Arc::new(Readings::default());
-    let reports = Arc::new(Reports::new(settings.clone()));
+    let reports = Arc::new(Reports::new(settings.clone(), config.service.keep_reports));
     let rhythm = Arc::new(Rhythm::new(store.clone(), clock.clone()));
     let scheduler = Scheduler::start(Work {
         store: store.clone(),

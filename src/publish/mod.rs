@@ -1,21 +1,28 @@
 //! The author's side: a folder of pages, as ResourceSync documents that [`crate::read`] reads.
 //!
-//! [`order`] is the whole of it, from the wishes of an author ([`settings`]) to files: [`folder`] finds the pages and what
-//! each of them says, [`state`] knows what was published last time, [`plan`] (pure) compares the two and says what has to
-//! be written, and [`write`](mod@write) writes it so that a reader finds either what was there before or what is there
-//! now. [`previous`] gets the state from the live site, for builds that start from nothing; [`links`] and [`sitemap`] are
+//! [`order`] is the whole of it, from the wishes of an author ([`settings`]) to files: [`folder`] finds the pages by the
+//! author's [`rules`] and what each of them says ([`prints`]), [`state`] knows what was published last time, with the
+//! [`manifest`], [`plan`] (pure) compares the two and says what has to be written, and [`write`](mod@write) writes it so
+//! that a reader finds either what was there before or what is there now. [`previous`] gets the state from the live site, for builds that start from nothing; [`links`] and [`sitemap`] are
 //! what an author may ask for beyond that. [`lay_out`] is for authors that are programs.
 //!
 //! Two places in the folder belong to this, and nothing else is touched: `.well-known/resourcesync`, and the folder
 //! [`OWN_FOLDER`] with everything that it leads to.
 
+mod compare;
+mod documents;
 pub mod folder;
 pub mod lay_out;
 pub mod links;
+mod log;
+pub mod manifest;
 pub mod notes;
 pub mod order;
 pub mod plan;
 pub mod previous;
+pub mod prints;
+mod reader;
+pub mod rules;
 pub mod settings;
 pub mod sitemap;
 pub mod state;
@@ -82,10 +89,22 @@ impl Site {
 
     /// The whole address of something whose address below that of the site is known.
     pub fn address(&self, below: &str) -> String {
+        let whole = [self.url.as_str(), below].concat();
+        if is_plain(below) {
+            return whole;
+        }
         // As the parser would write it, so that readers find what they compare it with.
-        let whole = format!("{}{below}", self.url);
         Url::parse(&whole).map_or(whole, String::from)
     }
+}
+
+/// Whether an address below another one is what the parser would make of it, as almost all are. Parsing takes longer than
+/// everything else that is done with a page once it is read.
+fn is_plain(below: &str) -> bool {
+    let is_plain =
+        |&byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.');
+    // `.` and `..` have a meaning of their own.
+    below.as_bytes().iter().all(is_plain) && !below.starts_with('.') && !below.contains("/.")
 }
 
 /// Why a folder cannot be published.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use url::Url;
 
+use super::documents::capability_list_of;
 use super::folder::{self, Found, PageRules};
 use super::notes::Notes;
 use super::plan::{self, Plan};
@@ -110,7 +111,7 @@ pub fn prepare(
     }
     if order.html_links {
         for (address, page) in &prepared.found.pages {
-            let list = plan::capability_list_of(&order.site, address);
+            let list = capability_list_of(&order.site, address);
             if linked(folder, &page.path, &list)?.is_some() {
                 let shown = page.path.to_string_lossy().into_owned();
                 prepared.to_write.insert(shown);
@@ -133,7 +134,7 @@ pub fn carry_out(order: &Order, prepared: &Prepared, watch: Watch<'_>) -> Result
     }
     for address in &prepared.linked {
         let page = &prepared.found.pages[address];
-        let list = plan::capability_list_of(&order.site, address);
+        let list = capability_list_of(&order.site, address);
         if let Some(text) = linked(folder, &page.path, &list)? {
             // A link to a page stays one.
             let place = folder.join(&page.path);

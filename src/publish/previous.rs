@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use super::folder::encode;
-use super::state::{MANIFEST, Manifest, State};
+use super::manifest::{MANIFEST, Manifest};
+use super::state::State;
 use super::write::Copied;
 use super::{OWN_FOLDER, PublishError};
 use crate::fetch::{FetchError, Fetcher, Limit, Request};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Site;
-use super::plan::marked;
+use super::documents::marked;
 use super::state::State;
 use crate::read::resourcesync::document::SITEMAP;
 use crate::read::resourcesync::read::MAX_ENTRIES;

@@ -100,6 +100,14 @@ pub fn write(
         .map(|(path, bytes)| (in_own(path), bytes))
         .collect();
     let differs = |(path, bytes): &(PathBuf, &[u8])| !is_there(&own.join(path), bytes);
+    // The entry point waits beside its place, so that it is on the disk together with the others.
+    let entry_point = folder.join(ENTRY_POINT);
+    let mut waiting = None;
+    if !is_there(&entry_point, plan.entry_point.as_bytes()) {
+        step(watch, &entry_point)?;
+        waiting = Some(put_beside(&entry_point, plan.entry_point.as_bytes())?);
+    }
+    let is_waiting = waiting.is_some();
     if files.iter().any(differs) {
         step(watch, &new)?;
         fs::create_dir(&new).map_err(at(&new, "cannot be made"))?;
@@ -114,6 +122,7 @@ pub fn write(
                 let file = replace(&place, bytes).map_err(at(&place, "cannot be written"))?;
                 written.push((place, file));
             }
+            written.extend(waiting.take());
             reach_the_disk(&written)?;
         }
         step(watch, &own)?;
@@ -121,29 +130,45 @@ pub fn write(
         step(watch, &new)?;
         remove(&new)?;
     }
-    let entry_point = folder.join(ENTRY_POINT);
-    if !is_there(&entry_point, plan.entry_point.as_bytes()) {
+    if let Some(file) = waiting.take() {
+        reach_the_disk(&[file])?;
+    }
+    if is_waiting {
         step(watch, &entry_point)?;
-        write_file(&entry_point, plan.entry_point.as_bytes(), watch)?;
+        take_place(&entry_point)?;
     }
     Ok(())
 }
 
 /// Writes a file so that it is there as a whole or as it was.
 pub fn write_file(path: &Path, bytes: &[u8], watch: Watch<'_>) -> Result<(), PublishError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.sitebell-new"));
-    let failed = |error| at(path, "cannot be written")(error);
-    let _ = fs::remove_file(&beside);
-    replace(&beside, bytes)
-        .and_then(|file| file.sync_all())
-        .map_err(failed)?;
-    if let Ok(old) = fs::metadata(path) {
-        fs::set_permissions(&beside, old.permissions()).map_err(failed)?;
-    }
+    let file = put_beside(path, bytes)?;
+    reach_the_disk(&[file])?;
     step(watch, path)?;
-    fs::rename(&beside, path).map_err(failed)?;
-    Ok(())
+    take_place(path)
+}
+
+/// Where a file waits until it takes its place.
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.sitebell-new"))
+}
+
+/// Writes a file beside its place. It need not be on the disk yet.
+fn put_beside(path: &Path, bytes: &[u8]) -> Result<(PathBuf, File), PublishError> {
+    let failed = |error| at(path, "cannot be written")(error);
+    let beside = beside(path);
+    let file = replace(&beside, bytes).map_err(failed)?;
+    if let Ok(old) = fs::metadata(path) {
+        file.set_permissions(old.permissions()).map_err(failed)?;
+    }
+    Ok((beside, file))
+}
+
+/// Puts a file where it belongs that waits beside.
+fn take_place(path: &Path) -> Result<(), PublishError> {
+    let failed = |error| at(path, "cannot be written")(error);
+    fs::rename(beside(path), path).map_err(failed)
 }
 
 fn step(watch: Watch<'_>, path: &Path) -> Result<(), PublishError> {
@@ -170,6 +195,9 @@ fn reach_the_disk(files: &[(PathBuf, File)]) -> Result<(), PublishError> {
         let synced = file.sync_all();
         synced.map_err(at(path, "cannot be written"))
     };
+    if let [one] = files {
+        return reach(one);
+    }
     std::thread::scope(|scope| {
         let waiting: Vec<_> = (files.iter())
             .map(|file| scope.spawn(move || reach(file)))

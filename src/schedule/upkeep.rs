@@ -72,10 +72,10 @@ pub async fn start(
     jobs.add(Job::new(WAKE, move |_, _| scheduler.wake())?)
         .await?;
     let (at, keep) = (upkeep.prune_at, upkeep.keep);
-    let (db, time) = (store.clone(), clock.clone());
+    let db = store.clone();
     let prune = Job::new_async(at.0.as_str(), move |_, _| {
-        let (store, now) = (db.clone(), time());
-        Box::pin(async move { told("the nightly cleaning", clean(&store, now, &keep).await) })
+        let store = db.clone();
+        Box::pin(async move { told("the nightly cleaning", clean(&store, &keep).await) })
     });
     jobs.add(prune?).await?;
     let db = store.clone();
@@ -103,8 +103,8 @@ fn told<T, E: std::fmt::Display>(what: &str, result: Result<T, E>) {
 }
 
 /// Forgets what is too old.
-pub async fn clean(store: &Store, now: DateTime<Utc>, keep: &Keep) -> Result<(), StoreError> {
-    let pruned = store.prune(now, keep).await?;
+pub async fn clean(store: &Store, keep: &Keep) -> Result<(), StoreError> {
+    let pruned = store.prune(keep).await?;
     store.optimize().await?;
     info!(
         checks = pruned.checks,

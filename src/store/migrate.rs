@@ -21,7 +21,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0006_reports.sql"),
     include_str!("../../migrations/0007_reworded.sql"),
     include_str!("../../migrations/0008_due.sql"),
-    include_str!("../../migrations/0012_outlines.sql"),
+    include_str!("../../migrations/0009_outlines.sql"),
+    include_str!("../../migrations/0010_reports_that_stay.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

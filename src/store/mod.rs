@@ -60,7 +60,9 @@ pub use self::invite::Invite;
 pub use self::lock::ServeLock;
 pub use self::overview::{Counts, SiteFilter, SiteLine};
 pub use self::prune::{Keep, Pruned};
-pub use self::report::REPORT_TIME;
+pub use self::report::{
+    ACCOUNT_REPORTS, KeptReport, NewReport, NoRoom, ReportLine, VISITORS_SITE_REPORTS,
+};
 pub use self::save::Saved;
 pub use self::site::{DueSite, SiteRow};
 

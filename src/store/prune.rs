@@ -4,10 +4,10 @@
 //! [`FEED_ENTRIES`] newest entries of every collection stay whatever the limit says, for they are what feeds show. The
 //! collection's horizon moves to the latest datetime among all that went, so that none of them is announced again.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::SecondsFormat;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Store, StoreError, change, file, memory, report};
+use super::{Store, StoreError, change, file, memory};
 use crate::site::{CollectionId, SiteId};
 
 /// As many entries as a feed has.
@@ -46,7 +46,7 @@ pub struct Pruned {
 
 impl Store {
     /// Forgets what is beyond the limits, a little at a time so that checks can be saved in between.
-    pub async fn prune(&self, now: DateTime<Utc>, keep: &Keep) -> Result<Pruned, StoreError> {
+    pub async fn prune(&self, keep: &Keep) -> Result<Pruned, StoreError> {
         let keep = *keep;
         let mut pruned = Pruned::default();
         let mut after = SiteId(0);
@@ -65,7 +65,6 @@ impl Store {
             pruned.changes += changes;
             pruned.entries += entries;
         }
-        self.write(move |db| report::prune(db, now)).await?;
         Ok(pruned)
     }
 

@@ -142,6 +142,11 @@ impl Paths {
         self.below(&["check", name])
     }
 
+    /// Where a report is removed that was kept.
+    pub fn remove_report(&self, name: &str) -> String {
+        self.local(&self.below(&["check", name, "remove"]))
+    }
+
     /// A picture for the author's own page, which leads to the page of the site.
     pub fn badge(&self, site: &str) -> String {
         self.below(&["sites", site, "badge.svg"])

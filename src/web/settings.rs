@@ -15,6 +15,7 @@ use super::words::When;
 use super::{Data, get_or_head, only};
 use crate::account::{Scope, SessionId};
 use crate::secret::{Password, RecoveryCode, Token, hash_password, verify_password};
+use crate::store::ACCOUNT_REPORTS;
 
 /// The longest name of a token.
 const MAX_NAME_CHARS: usize = 60;
@@ -411,6 +412,16 @@ async fn data(service: Data, own: SignedIn) -> Answer {
             "created_at": instant(token.created_at),
         })
     });
+    let kept = store
+        .reports(Some(account.id), None, ACCOUNT_REPORTS)
+        .await?;
+    let reports = kept.into_iter().map(|report| {
+        json!({
+            "site": report.site,
+            "read_at": instant(report.made_at),
+            "report": service.paths.kept_report(&report.name),
+        })
+    });
     let data = json!({
         "account": {
             "name": account.name,
@@ -423,6 +434,7 @@ async fn data(service: Data, own: SignedIn) -> Answer {
         "subscriptions": subscriptions,
         "sessions": sessions.collect::<Vec<_>>(),
         "tokens": tokens.collect::<Vec<_>>(),
+        "reports": reports.collect::<Vec<_>>(),
     });
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/json"))

@@ -5,6 +5,7 @@ mod interrupted; // a run that is killed at any step
 mod odd_folders; // names, links and files that get in the way
 mod pages; // what counts as a change of a page
 mod peers; // other people's programs
+mod pinned; // hashes that stay what they are
 mod recipes; // the recipes of docs/recipes, run
 mod stories; // publish, follow, edit, publish again
 

@@ -1,6 +1,8 @@
 //! The report for authors: rule by rule, kept under an address of its own, and what to put on one's page.
 
 use chrono::TimeDelta;
+use sitebell::schedule::upkeep;
+use sitebell::store::Keep;
 
 use crate::ask::Ask;
 use crate::den::{Den, urlset};
@@ -107,7 +109,7 @@ async fn the_lines_to_copy_are_about_this_very_site() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_report_is_kept_as_it_was_for_those_who_want_that() {
-    let world = World::new().await;
+    let mut world = World::new().await;
     let den = Den::new();
     den.change_list(LIST, "", &["created /a 2026-03-01"]);
     let mut author = Person::at(world.address());
@@ -120,24 +122,123 @@ async fn a_report_is_kept_as_it_was_for_those_who_want_that() {
     for part in ["[no-from]", "12 of 13 rules are kept", "The Fox Den"] {
         assert!(now.contains(part) && then.contains(part), "{part}: {then}");
     }
-    assert!(
-        then.contains("It is kept until 8 June 2026, 12:00 UTC."),
-        "{then}"
-    );
+    assert!(then.contains("Its address stays."), "{then}");
     assert!(!then.contains("Keep this report"), "{then}");
 
-    // The site gets better, the report stays.
+    // The site gets better, the report stays: through years, the nightly cleaning and a restart.
     den.change_list(LIST, "from='2026-01-01'", &["created /a 2026-03-01"]);
-    world.pass(TimeDelta::days(89));
+    for years in 1..=20 {
+        world.pass(TimeDelta::days(365));
+        upkeep::clean(world.store(), &Keep::default())
+            .await
+            .unwrap();
+        let later = Person::at(world.address()).open(&address);
+        assert_eq!(later.status(), 200, "after {years} years");
+        assert!(words(&later).contains("[no-from]"));
+    }
+    world.restart().await;
     let mut friend = Person::at(world.address());
-    let later = friend.open(&address);
-    assert_eq!(later.status(), 200);
-    assert!(words(&later).contains("[no-from]"));
-    world.pass(TimeDelta::days(2));
-    let gone = friend.open(&address);
-    assert_eq!(gone.status(), 404);
-    assert!(gone.has("reports are kept for 90 days"), "{}", gone.text());
-    assert_eq!(friend.open("/check/0000000000000000").status(), 404);
+    assert!(words(&friend.open(&address)).contains("[no-from]"));
+    let none = friend.open("/check/0000000000000000");
+    assert_eq!(none.status(), 404);
+    assert!(none.has("there is no such report"), "{}", none.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_that_say_the_same_share_one_address() {
+    let mut world = World::new().await;
+    let den = Den::new();
+    let mut author = Person::at(world.address());
+    let page = report(&mut author, &den);
+    let first = kept_at(&mut author, &page);
+    // Read again, by somebody else, on another day, with nothing changed.
+    world.pass(TimeDelta::days(1));
+    world.restart().await;
+    let mut friend = Person::at(world.address());
+    let page = report(&mut friend, &den);
+    assert_eq!(kept_at(&mut friend, &page), first);
+    // Who has an account keeps their own, so that nobody else's removal takes it away.
+    let mut bob = world.person("bob").await;
+    let page = report(&mut bob, &den);
+    let own = kept_at(&mut bob, &page);
+    assert_ne!(own, first);
+    assert_eq!(kept_at(&mut bob, &page), own);
+    den.change_list(LIST, "", &["created /b 2026-03-02"]);
+    world.restart().await;
+    let mut friend = Person::at(world.address());
+    let page = report(&mut friend, &den);
+    assert_ne!(kept_at(&mut friend, &page), first);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_is_removed_by_who_kept_it_or_by_an_admin_and_by_nobody_else() {
+    let world = World::new().await;
+    let den = Den::new();
+    let mut bob = world.person("bob").await;
+    let page = report(&mut bob, &den);
+    let kept = kept_at(&mut bob, &page);
+    let mut visitor = Person::at(world.address());
+    assert!(!visitor.open(&kept).has("Remove this report"));
+    let shown = bob.open("/settings/reports");
+    assert!(shown.has(&kept), "{}", shown.text());
+    assert!(bob.open("/settings/data.json").has(&kept));
+    let page = bob.open(&kept);
+    let removed = bob.send(&page, &format!("{kept}/remove"), &[]);
+    assert!(removed.has("The report is removed"), "{}", removed.text());
+    assert!(!removed.has(&kept), "{}", removed.text());
+    assert_eq!(bob.open(&kept).status(), 404);
+
+    let page = report(&mut visitor, &den);
+    let kept = kept_at(&mut visitor, &page);
+    let csrf = bob.open("/settings").value("csrf");
+    let refused = bob.post(&format!("{kept}/remove"), &[("csrf", &csrf)]);
+    assert_eq!(refused.status, 404);
+    assert_eq!(visitor.open(&kept).status(), 200);
+    let mut alice = world.person("alice").await;
+    let all = alice.open("/admin/reports");
+    assert!(all.has(&kept) && all.has("a visitor"), "{}", all.text());
+    let removed = alice.send(&all, &format!("{kept}/remove"), &[]);
+    assert!(removed.has("There are none"), "{}", removed.text());
+    assert_eq!(visitor.open(&kept).status(), 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_is_room_for_so_many_reports_and_who_finds_none_is_told_why() {
+    let mut world = World::new().await;
+    world.keep_reports = 4;
+    world.restart().await;
+    let mut visitor = Person::at(world.address());
+    let keep = |who: &mut Person| {
+        let den = Den::new();
+        let page = report(who, &den);
+        let answer = who.send_only(&page, "/check/keep", &[]);
+        (answer.status, answer.text().to_owned())
+    };
+    assert_eq!(keep(&mut visitor).0, 303);
+    assert_eq!(keep(&mut visitor).0, 303);
+    let (status, text) = keep(&mut visitor);
+    assert_eq!(status, 409);
+    let told = "with an account you can keep one of your own";
+    assert!(text.contains(told), "{text}");
+    let mut bob = world.person("bob").await;
+    assert_eq!(keep(&mut bob).0, 303);
+    assert_eq!(keep(&mut bob).0, 303);
+    let (status, text) = keep(&mut bob);
+    assert_eq!(status, 409);
+    let told = "as many reports are kept here as there is room for";
+    assert!(text.contains(told), "{text}");
+    // What is kept stays, whoever goes.
+    let id = world
+        .store()
+        .account_by_name("bob")
+        .await
+        .unwrap()
+        .unwrap()
+        .id;
+    assert!(world.store().remove_account(id).await.unwrap());
+    let reports = world.store().reports(None, None, 10).await.unwrap();
+    assert_eq!(reports.len(), 4);
+    assert!(reports.iter().all(|report| report.kept_by.is_none()));
 }
 
 /// Where the report is that somebody keeps.

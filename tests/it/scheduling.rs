@@ -335,9 +335,7 @@ async fn at_night_a_copy_is_made_and_old_copies_go_but_nothing_else_does() {
     let store = Store::open(restored.path()).await.unwrap();
     let (changes, _) = store.changes(site, None, 10).await.unwrap();
     assert_eq!(changes.len(), 2);
-    upkeep::clean(&store, world.now(), &Keep::default())
-        .await
-        .unwrap();
+    upkeep::clean(&store, &Keep::default()).await.unwrap();
 }
 
 #[test]

@@ -54,6 +54,8 @@ pub struct World {
     pub first: Option<[u8; 32]>,
     /// Whether people without an account may add sites, from its next start on.
     pub visitors_add: bool,
+    /// Reports that are kept, from its next start on.
+    pub keep_reports: u32,
     /// How much accounts may do, from its next start on.
     pub allowance: Allowance,
     /// Proxies in front of it, from its next start on.
@@ -99,6 +101,7 @@ impl World {
             registration: Registration::Closed,
             first: None,
             visitors_add: true,
+            keep_reports: 10_000,
             allowance: Allowance::default(),
             proxies: Vec::new(),
             running: None,
@@ -208,7 +211,7 @@ impl World {
             readings,
             imports: Imports::new(),
             own: self.folder.path().join("own"),
-            reports: Arc::new(Reports::new(CheckSettings::default())),
+            reports: Arc::new(Reports::new(CheckSettings::default(), self.keep_reports)),
             clock: self.clock(),
         };
         let (server, handle) = web::serve(service, listener).unwrap();

@@ -25,7 +25,7 @@ pub fn write(document: &Document) -> String {
     for link in &document.links {
         write_link(&mut text, "  ", link);
     }
-    let mut metadata = Tag::new("  ", "rs:md");
+    let mut metadata = Tag::new(&mut text, "  ", "rs:md");
     metadata.text("capability", Some(document.capability.as_str()));
     metadata.moments(&[
         ("from", document.from),
@@ -33,7 +33,7 @@ pub fn write(document: &Document) -> String {
         ("at", document.at),
         ("completed", document.completed),
     ]);
-    metadata.finish(&mut text);
+    metadata.finish();
     for entry in &document.entries {
         write_entry(&mut text, item, entry);
     }
@@ -42,11 +42,13 @@ pub fn write(document: &Document) -> String {
 }
 
 fn write_entry(text: &mut String, item: &str, entry: &Entry) {
-    let _ = writeln!(text, "  <{item}>\n    <loc>{}</loc>", escape(&entry.loc));
+    let _ = write!(text, "  <{item}>\n    <loc>");
+    push_escaped(text, &entry.loc);
+    text.push_str("</loc>\n");
     if let Some(lastmod) = entry.lastmod {
         let _ = writeln!(text, "    <lastmod>{lastmod}</lastmod>");
     }
-    let mut metadata = Tag::new("    ", "rs:md");
+    let mut metadata = Tag::new(text, "    ", "rs:md");
     metadata.text(
         "capability",
         entry
@@ -67,24 +69,20 @@ fn write_entry(text: &mut String, item: &str, entry: &Entry) {
     metadata.text("type", entry.details.media_type.as_deref());
     metadata.text("encoding", entry.details.encoding.as_deref());
     metadata.text("path", entry.path.as_deref());
-    if metadata.has_attributes {
-        metadata.finish(text);
-    }
+    metadata.finish_if_used();
     for link in &entry.details.links {
         write_link(text, "    ", link);
     }
     if let Some(note) = &entry.details.note {
-        let note = escape(note);
-        let _ = writeln!(
-            text,
-            "    <dcterms:description>{note}</dcterms:description>"
-        );
+        text.push_str("    <dcterms:description>");
+        push_escaped(text, note);
+        text.push_str("</dcterms:description>\n");
     }
     let _ = writeln!(text, "  </{item}>");
 }
 
 fn write_link(text: &mut String, indent: &str, link: &Link) {
-    let mut tag = Tag::new(indent, "rs:ln");
+    let mut tag = Tag::new(text, indent, "rs:ln");
     tag.text("rel", Some(&link.rel));
     tag.text("href", Some(&link.href));
     tag.number("pri", link.pri.map(u64::from));
@@ -93,45 +91,86 @@ fn write_link(text: &mut String, indent: &str, link: &Link) {
     tag.number("length", link.length);
     tag.text("type", link.media_type.as_deref());
     tag.text("encoding", link.encoding.as_deref());
-    tag.finish(text);
+    tag.finish();
 }
 
 /// A tag without content, attribute by attribute.
-struct Tag {
-    text: String,
+struct Tag<'a> {
+    text: &'a mut String,
+    begin: usize,
     has_attributes: bool,
 }
 
-impl Tag {
-    fn new(indent: &str, name: &str) -> Tag {
+impl<'a> Tag<'a> {
+    fn new(text: &'a mut String, indent: &str, name: &str) -> Tag<'a> {
+        let begin = text.len();
+        text.push_str(indent);
+        text.push('<');
+        text.push_str(name);
         Tag {
-            text: format!("{indent}<{name}"),
+            text,
+            begin,
             has_attributes: false,
         }
     }
 
+    fn begin_value(&mut self, name: &str) {
+        self.has_attributes = true;
+        self.text.push(' ');
+        self.text.push_str(name);
+        self.text.push_str("=\"");
+    }
+
     fn text(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
+            self.begin_value(name);
             // White space as it is would come back as spaces from other readers.
-            let value = escape(value).replace('\n', "&#10;").replace('\t', "&#9;");
-            let _ = write!(self.text, " {name}=\"{value}\"");
-            self.has_attributes = true;
+            match value.contains(['\n', '\t']) {
+                true => {
+                    let value = escape(value).replace('\n', "&#10;").replace('\t', "&#9;");
+                    self.text.push_str(&value);
+                }
+                false => push_escaped(self.text, value),
+            }
+            self.text.push('"');
         }
     }
 
     fn number(&mut self, name: &str, value: Option<u64>) {
-        self.text(name, value.map(|value| value.to_string()).as_deref());
+        if let Some(value) = value {
+            self.begin_value(name);
+            let _ = write!(self.text, "{value}\"");
+        }
     }
 
     fn moments(&mut self, moments: &[(&str, Option<Moment>)]) {
         for (name, moment) in moments {
-            self.text(name, moment.map(|moment| moment.to_string()).as_deref());
+            if let Some(moment) = moment {
+                self.begin_value(name);
+                let _ = write!(self.text, "{moment}\"");
+            }
         }
     }
 
-    fn finish(self, text: &mut String) {
-        text.push_str(&self.text);
-        text.push_str("/>\n");
+    fn finish(self) {
+        self.text.push_str("/>\n");
+    }
+
+    /// Leaves no tag that says nothing.
+    fn finish_if_used(self) {
+        match self.has_attributes {
+            true => self.finish(),
+            false => self.text.truncate(self.begin),
+        }
+    }
+}
+
+fn push_escaped(text: &mut String, value: &str) {
+    // Addresses are almost always as they should be, and a list has thousands of them.
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !b"<>&'\"".contains(byte);
+    match value.as_bytes().iter().all(is_plain) {
+        true => text.push_str(value),
+        false => text.push_str(&escape(value)),
     }
 }
 

@@ -35,6 +35,8 @@ const PROBLEMS: usize = 60;
 /// The reports that are being made, and those that were made a moment ago.
 pub struct Reports {
     settings: CheckSettings,
+    /// How many are kept.
+    pub(super) most_kept: u32,
     /// Where sites are read: threads that answer are for short work.
     runtime: Handle,
     made: Mutex<HashMap<Url, Report>>,
@@ -47,8 +49,6 @@ pub(super) struct Report {
     began: Instant,
     /// None while the site is being read.
     found: Option<(Instant, Outcome)>,
-    /// Under which name it is kept.
-    kept_as: Option<String>,
 }
 
 /// What came of a reading; a sentence where nothing did.
@@ -58,11 +58,6 @@ impl Report {
     /// What was found, once the site was read.
     pub(super) fn outcome(&self) -> Option<&Outcome> {
         self.found.as_ref().map(|(_, outcome)| outcome)
-    }
-
-    /// Under which name it is kept, if somebody wanted that.
-    pub(super) fn kept_as(&self) -> Option<&str> {
-        self.kept_as.as_deref()
     }
 }
 
@@ -92,10 +87,11 @@ pub(super) struct FoundCollection {
 }
 
 impl Reports {
-    /// Reads on the runtime that this is called on.
-    pub fn new(settings: CheckSettings) -> Reports {
+    /// Reads on the runtime that this is called on. So many reports are kept, for those who want that.
+    pub fn new(settings: CheckSettings, most_kept: u32) -> Reports {
         Reports {
             settings,
+            most_kept,
             runtime: Handle::current(),
             made: Mutex::default(),
         }
@@ -126,7 +122,6 @@ impl Reports {
             documents: Documents::default(),
             began: Instant::now(),
             found: None,
-            kept_as: None,
         };
         made.insert(site.url().clone(), report.clone());
         drop(made);
@@ -166,17 +161,6 @@ impl Reports {
     /// The report on a site as it stands, if there is one.
     pub(super) fn made(&self, site: &SiteUrl) -> Option<Report> {
         self.lock().get(site.url()).cloned()
-    }
-
-    /// Notes that a report is kept, as long as it is the one that is shown.
-    pub(super) fn is_kept(&self, site: &SiteUrl, outcome: &Outcome, name: &str) {
-        if let Some(report) = self.lock().get_mut(site.url())
-            && report
-                .outcome()
-                .is_some_and(|shown| Arc::ptr_eq(shown, outcome))
-        {
-            report.kept_as = Some(name.to_owned());
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Url, Report>> {

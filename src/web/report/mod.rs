@@ -1,9 +1,10 @@
 //! The report for authors: what a site says about its changes, and everything that should be better, with the fix.
 //!
 //! A site is read for it as `sitebell check` reads it, without being followed. What was found is forgotten after a moment
-//! ([`made`]), unless somebody wants to keep it ([`kept`]).
+//! ([`made`]), unless somebody wants to keep it ([`kept`], [`listed`]).
 
 mod kept;
+mod listed;
 mod made;
 
 use actix_web::{HttpResponse, web};
@@ -25,7 +26,6 @@ use crate::check::rules::{Judged, judge};
 use crate::feed::size_in_words;
 use crate::problem::{Problem, Severity};
 use crate::site::SiteUrl;
-use crate::store::REPORT_TIME;
 use crate::text::readable_address;
 
 pub use self::made::Reports;
@@ -42,7 +42,13 @@ pub fn routes(config: &mut web::ServiceConfig) {
             web::resource("/check/keep").route(web::post().to(kept::keep)),
             "POST",
         ))
-        .service(resource("/check/{report}", get_or_head(kept::show_kept)));
+        .service(resource("/check/{report}", get_or_head(kept::show_kept)))
+        .service(resource("/settings/reports", get_or_head(listed::show_own)))
+        .service(resource("/admin/reports", get_or_head(listed::show_all)))
+        .service(only(
+            web::resource("/check/{report}/remove").route(web::post().to(kept::remove)),
+            "POST",
+        ));
 }
 
 #[derive(Deserialize)]
@@ -75,8 +81,10 @@ struct ReportPage<'a> {
     name: String,
     again: String,
     made: Option<When>,
-    /// Until when it is kept; none if it was made a moment ago.
-    until: Option<When>,
+    /// Whether it was kept, and not made a moment ago.
+    is_kept: bool,
+    /// Where it is removed, for those who may.
+    remove: Option<String>,
     /// Why nothing could be read at all.
     failure: Option<&'a str>,
     how: &'static str,
@@ -108,12 +116,11 @@ struct RulePart {
 }
 
 /// Which report is shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     /// One that was made a moment ago.
     New,
-    /// One that was kept.
-    AsItWas,
+    /// One that was kept, and where it is removed, for those who may.
+    AsItWas { remove: Option<String> },
 }
 
 struct ProblemPart<'a> {
@@ -186,7 +193,8 @@ async fn show(
         name: name.clone(),
         again: service.paths.report(site.url().as_str()),
         made: None,
-        until: None,
+        is_kept: false,
+        remove: None,
         failure: None,
         how: "",
         root: None,
@@ -212,12 +220,16 @@ async fn show(
         }
     };
     let judged = judge(found.format, &found.problems);
-    let until = (shown == Shown::AsItWas).then(|| present.when(found.made_at + REPORT_TIME));
+    let (is_kept, remove) = match shown {
+        Shown::New => (false, None),
+        Shown::AsItWas { remove } => (true, remove),
+    };
     page(&ReportPage {
         title: &found.title,
         url: &found.url,
         made: Some(present.when(found.made_at)),
-        until,
+        is_kept,
+        remove,
         how: match found.format {
             Some(format) => format.sentence(),
             None => "It says nothing about its changes that a program could read.",

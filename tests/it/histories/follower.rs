@@ -160,8 +160,7 @@ impl<'a, 'b, S: Staged> Follower<'a, 'b, S> {
                     changes_per_collection: u32::from(keep),
                     ..Keep::default()
                 };
-                let now = self.desk.now;
-                self.desk.store().prune(now, &limits).await.unwrap();
+                self.desk.store().prune(&limits).await.unwrap();
                 self.model.prune(usize::from(keep));
                 self.compare().await?;
             }

@@ -196,7 +196,7 @@ async fn follow(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     checks_per_site: 2,
                     changes_per_collection: keep,
                 };
-                store.prune(now(), &limits).await.unwrap();
+                store.prune(&limits).await.unwrap();
                 models
                     .iter_mut()
                     .for_each(|model| model.prune(keep as usize));

@@ -38,7 +38,7 @@ async fn the_oldest_go_and_the_horizon_is_the_latest_among_them() {
     let id = first_collection(&store, site).await;
     let shown = store.entries(id, 50).await.unwrap();
 
-    let pruned = store.prune(now(), &KEEP).await.unwrap();
+    let pruned = store.prune(&KEEP).await.unwrap();
     // 123 changes, of which 50 entries with two each stay although only ten changes should.
     assert_eq!(
         pruned,
@@ -57,7 +57,7 @@ async fn the_oldest_go_and_the_horizon_is_the_latest_among_them() {
         (known.horizon, known.times(gone), known.len()),
         (horizon, 0, 50)
     );
-    assert_eq!(store.prune(now(), &KEEP).await.unwrap(), Pruned::default());
+    assert_eq!(store.prune(&KEEP).await.unwrap(), Pruned::default());
 
     // It never moves back, and never sets free a number or an id.
     let more = (0..60)
@@ -71,7 +71,7 @@ async fn the_oldest_go_and_the_horizon_is_the_latest_among_them() {
     )
     .await;
     assert!(!saved.entries.contains(&before[0].id));
-    store.prune(now(), &KEEP).await.unwrap();
+    store.prune(&KEEP).await.unwrap();
     let memory = store.memory(site).await.unwrap().unwrap();
     let known = memory.collections[0].known.get().await.unwrap();
     assert_eq!((known.horizon, known.len()), (horizon, 50));
@@ -97,7 +97,7 @@ async fn an_entry_is_whole_or_gone() {
         changes_per_collection: 51,
         ..KEEP
     };
-    assert_eq!(store.prune(now(), &keep).await.unwrap().changes, 3);
+    assert_eq!(store.prune(&keep).await.unwrap().changes, 3);
     let entries = store.entries(id, 100).await.unwrap();
     assert_eq!((entries.len(), entries[49].changes.len()), (50, 4));
 }
@@ -110,7 +110,7 @@ async fn of_checks_the_newest_stay_and_one_that_runs() {
     for _ in 0..5 {
         save(&store, site, record(vec![])).await;
     }
-    assert_eq!(store.prune(now(), &KEEP).await.unwrap().checks, 2);
+    assert_eq!(store.prune(&KEEP).await.unwrap().checks, 2);
     let left = store.checks(site, None, 10).await.unwrap();
     assert_eq!((left.len(), left[3].id), (4, running));
     assert!(
