@@ -11,11 +11,13 @@ impl Store {
     pub async fn top_lists(&self, site: SiteId) -> Result<Vec<Url>, StoreError> {
         self.read(move |db| {
             let mut statement = db.prepare_cached(
-                "SELECT lists FROM collections WHERE site = ?1 AND list IS NOT NULL ORDER BY id",
+                "SELECT identity, lists FROM collections WHERE site = ?1 AND list IS NOT NULL ORDER BY id",
             )?;
             let mut rows = statement.query([site.0])?;
             while let Some(row) = rows.next()? {
-                let lists = value::parsed(row, "lists", json::to_lists)?.unwrap_or_default();
+                let near = value::url(row, "identity")?;
+                let lists = value::parsed(row, "lists", |text| json::to_lists(text, &near))?;
+                let lists = lists.unwrap_or_default();
                 if !lists.is_empty() {
                     return Ok(lists.into_iter().map(|list| list.url).collect());
                 }

@@ -58,6 +58,17 @@ impl Model {
         known
     }
 
+    /// A page that is gone without a word about its title is shown by the last one that it had.
+    fn completed(&self, change: &Change) -> Change {
+        let mut change = change.clone();
+        if change.kind == ChangeKind::Deleted && change.title.is_none() {
+            let before = self.changes.iter().rev().map(|(change, _)| change);
+            let mut same = before.filter(|before| before.url == change.url);
+            change.title = same.find_map(|before| before.title.clone());
+        }
+        change
+    }
+
     fn entries(&self) -> Vec<Vec<Change>> {
         let mut entries: Vec<(usize, Vec<Change>)> = Vec::new();
         for (change, entry) in &self.changes {
@@ -171,11 +182,10 @@ async fn follow(steps: Vec<Step>) -> Result<(), TestCaseError> {
                         .changes
                         .extend(silent.iter().map(|change| (change.clone(), None)));
                     for changes in entries.iter().filter(|changes| !changes.is_empty()) {
-                        model.changes.extend(
-                            changes
-                                .iter()
-                                .map(|change| (change.clone(), Some(model.entries))),
-                        );
+                        for change in changes {
+                            let change = model.completed(change);
+                            model.changes.push((change, Some(model.entries)));
+                        }
                         model.entries += 1;
                     }
                     let entries = entries.into_iter().map(entry).collect();
