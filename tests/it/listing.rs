@@ -411,7 +411,7 @@ async fn of_every_format_it_is_told_where_it_was_looked_for_or_why_not() {
     for format in Format::ALL {
         assert!(told(*format).next().is_some(), "{}", format.title());
     }
-    let last = |format| told(format).last().unwrap();
+    let last = |format| told(format).next_back().unwrap();
     assert_eq!(last(Format::Sitemap), "/sitemap.xml found");
     assert_eq!(last(Format::Scp), "/sitemap.xml not announced there");
     assert_eq!(

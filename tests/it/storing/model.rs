@@ -6,7 +6,7 @@ use sitebell::moment::Moment;
 use sitebell::site::SiteId;
 use sitebell::store::{Keep, Store};
 
-use super::{collection, entry, now, record, save, store_with_site};
+use super::{collection, entry, record, save, store_with_site};
 
 /// Silent changes, then the changes of entries.
 type Found = (Vec<Change>, Vec<Vec<Change>>);
