@@ -102,8 +102,14 @@ impl Rhythm {
         }
     }
 
-    /// When a site that was just checked, and is due at a time, is really read next.
-    pub(super) fn next(&self, site: SiteId, due: DateTime<Utc>) -> DateTime<Utc> {
+    /// When a site that was just checked, and is due at a time, is really read next. `tell` hears of it once it is in the
+    /// store, for whoever looked there too early.
+    pub(super) fn next(
+        &self,
+        site: SiteId,
+        due: DateTime<Utc>,
+        tell: impl FnOnce(DateTime<Utc>) + Send + 'static,
+    ) -> DateTime<Utc> {
         if self.site.get() != Some(&site) {
             return due;
         }
@@ -111,8 +117,9 @@ impl Rhythm {
         let next = due.min((self.clock)() + EVERY);
         let store = self.store.clone();
         tokio::spawn(async move {
-            if let Err(error) = store.make_due(site, next).await {
-                error!(%error, "the next check of the demo could not be noted");
+            match store.make_due(site, next).await {
+                Ok(_) => tell(next),
+                Err(error) => error!(%error, "the next check of the demo could not be noted"),
             }
         });
         next

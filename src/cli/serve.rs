@@ -119,7 +119,9 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
         listener: Arc::new({
             let (feeds, readings, rhythm) = (feeds.clone(), readings.clone(), rhythm.clone());
             move |site, is_visible, next| {
-                feeds.checked(site, is_visible, rhythm.next(site, next));
+                let late = feeds.clone();
+                let next = rhythm.next(site, next, move |next| late.checked(site, false, next));
+                feeds.checked(site, is_visible, next);
                 readings.ended(site);
             }
         }),

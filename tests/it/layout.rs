@@ -101,6 +101,7 @@ const HOMES: &[(&str, &[&str])] = &[
         &[
             "secret.rs",
             "web/feeds/",
+            "web/report/",
             "publish/",
             "handbook/",
             "read/scp/",

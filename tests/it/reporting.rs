@@ -141,7 +141,7 @@ async fn a_report_is_kept_as_it_was_for_those_who_want_that() {
     assert!(words(&friend.open(&address)).contains("[no-from]"));
     let none = friend.open("/check/0000000000000000");
     assert_eq!(none.status(), 404);
-    assert!(none.has("there is no such report"), "{}", none.text());
+    assert!(none.has("There is no such report"), "{}", none.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -225,7 +225,7 @@ async fn there_is_room_for_so_many_reports_and_who_finds_none_is_told_why() {
     assert_eq!(keep(&mut bob).0, 303);
     let (status, text) = keep(&mut bob);
     assert_eq!(status, 409);
-    let told = "as many reports are kept here as there is room for";
+    let told = "As many reports are kept here as there is room for";
     assert!(text.contains(told), "{text}");
     // What is kept stays, whoever goes.
     let id = world

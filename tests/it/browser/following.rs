@@ -117,7 +117,7 @@ async fn parts(script: Script) {
     sign_up(&browser, &world, "carol").await;
     browser.open(&world.here(&den.page("/"))).await;
     browser.see("The site has 2 sitemaps").await;
-    browser.click(".parts form button").await;
+    browser.click("[aria-labelledby=only] .parts button").await;
     browser.see("/a.xml now.").await;
     browser.see("tales/2").await;
     browser.open(&world.here(&den.page("/"))).await;

@@ -146,7 +146,7 @@ async fn every_public_page_is_fit_for_everybody() {
     browser.see("What to put right").await;
     browser.look("report").await;
     browser.press("Keep this report").await;
-    browser.see("It is kept until").await;
+    browser.see("Its address stays.").await;
     browser.look("report-kept").await;
 
     let good = Den::new();

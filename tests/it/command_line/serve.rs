@@ -327,8 +327,11 @@ fn the_demo_is_served_and_followed_and_opens_nothing_else_of_this_machine() {
         );
         std::thread::yield_now();
     }
-    let feed = Ask::get(&format!("{}feed.atom", page.path())).to(served.address);
-    assert_eq!(feed.header("cache-control"), Some("public, max-age=60"));
+    let feed = || Ask::get(&format!("{}feed.atom", page.path())).to(served.address);
+    while feed().header("cache-control") != Some("public, max-age=60") {
+        assert!(chrono::Utc::now() < soon, "{}", feed().text());
+        std::thread::yield_now();
+    }
     let there = demo.socket_addrs(|| None).unwrap()[0];
     assert!(Ask::get("/").to(there).text().contains("A shrine to moths"));
     let front = visitor.open("/");
