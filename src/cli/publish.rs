@@ -289,6 +289,13 @@ fn report(order: &Order, prepared: &Prepared, is_dry: bool, asked_live: bool) ->
             );
         }
     }
+    if let Some(first) = prepared.without_head.first() {
+        let pages = count(prepared.without_head.len(), "page");
+        let such_as = visible(first, 300);
+        say(&format!(
+            "{pages} without a head got no link, such as {such_as}: give them a title, or put the link in yourself."
+        ));
+    }
     if order.site.url.path() != "/" && !order.html_links {
         say(&format!(
             "Readers look for /{ENTRY_POINT} at the top of a host, which is not in this folder: let the pages lead there with --html-links."

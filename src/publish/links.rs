@@ -11,22 +11,34 @@ const BEGIN: &[u8] = b"<link rel=\"resourcesync\" href=\"";
 /// Tells our link from one that the author wrote; good in HTML and XHTML.
 const END: &[u8] = b"\" data-sitebell=\"\"/>\n";
 
-/// The page with the link, or none if it has it already, has one by its author, or has no head.
-pub fn with_link(page: &[u8], capability_list: &str) -> Option<Vec<u8>> {
+/// What is to be done with a page so that it has its link.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Linking {
+    /// Nothing: it has the link, or one by its author.
+    Has,
+    /// Nothing can be done: there is no head to put it into.
+    NoHead,
+    /// This is the page with the link.
+    Add(Vec<u8>),
+}
+
+/// Puts the link into a page.
+pub fn with_link(page: &[u8], capability_list: &str) -> Linking {
     let link = [BEGIN, escape(capability_list).as_bytes(), END].concat();
-    let (before, after) = around_own_link(page);
     if memmem::find(page, &link).is_some() {
-        return None;
+        return Linking::Has;
     }
+    let (mut before, mut after) = around_own_link(page);
     if after.is_empty() {
-        let head = &page[..main_text::end_of_head(page)?];
-        if has_foreign_link(head) {
-            return None;
+        let Some(end) = main_text::end_of_head(page) else {
+            return Linking::NoHead;
+        };
+        (before, after) = page.split_at(end);
+        if has_foreign_link(before) {
+            return Linking::Has;
         }
-        let (before, after) = page.split_at(head.len());
-        return Some([before, &link, after].concat());
     }
-    Some([before, &link, after].concat())
+    Linking::Add([before, &link, after].concat())
 }
 
 /// What stands before and after our link; all of the page and nothing if there is none.
@@ -61,30 +73,71 @@ mod tests {
 
     const LIST: &str = "https://fox.example/a&b.xml";
 
+    fn linked(page: &[u8], list: &str) -> String {
+        match with_link(page, list) {
+            Linking::Add(page) => String::from_utf8(page).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn a_link_is_added_once_and_follows_its_collection() {
         let page = b"<html><head><title></head></title></head><body></head>";
-        let linked = with_link(page, LIST).unwrap();
-        let text = String::from_utf8(linked.clone()).unwrap();
+        let text = linked(page, LIST);
         assert_eq!(
             text,
             "<html><head><title></head></title><link rel=\"resourcesync\" href=\"https://fox.example/a&amp;b.xml\" \
              data-sitebell=\"\"/>\n</head><body></head>"
         );
-        assert_eq!(with_link(&linked, LIST), None);
-        let moved = with_link(&linked, "https://fox.example/c.xml").unwrap();
-        assert_eq!(with_link(&moved, LIST).unwrap(), linked);
-        let (before, after) = around_own_link(&linked);
+        assert_eq!(with_link(text.as_bytes(), LIST), Linking::Has);
+        let moved = linked(text.as_bytes(), "https://fox.example/c.xml");
+        assert_eq!(linked(moved.as_bytes(), LIST), text);
+        let (before, after) = around_own_link(text.as_bytes());
         assert_eq!([before, after].concat(), page);
     }
 
     #[test]
-    fn pages_without_a_head_or_with_a_link_of_their_own_are_left_alone() {
-        assert_eq!(with_link(b"<p>words", LIST), None);
-        assert_eq!(
-            with_link(b"<head><link rel=resourcesync href=x></head>", LIST),
-            None
-        );
-        assert_eq!(with_link(b"", LIST), None);
+    fn a_page_that_leaves_out_the_tags_of_its_head_gets_the_link_where_the_head_ends() {
+        for (head, body) in [
+            (
+                "<!doctype html><title>Fox</title>",
+                "<p>words</p><title>no</title>",
+            ),
+            ("<!doctype html>\n<html lang=en>", "words <title>no</title>"),
+            (
+                "<title>Fox</title><meta name=a><script>'<p>'</script>",
+                "\n<svg><title>no",
+            ),
+            ("<html><head><title>Fox</title>", "<p>words"),
+            ("odd<head>", "<title>Fox</title><p>words"),
+        ] {
+            let text = linked(format!("{head}{body}").as_bytes(), LIST);
+            assert!(text.starts_with(&format!("{head}<link ")), "{text}");
+            assert!(text.ends_with(&format!(">\n{body}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_with_a_link_by_its_author_is_left_alone() {
+        for page in [
+            "<head><link rel=resourcesync href=x></head>",
+            "<title>Fox</title><link rel='resourcesync' href=x><p>words",
+        ] {
+            assert_eq!(with_link(page.as_bytes(), LIST), Linking::Has, "{page}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_head_is_left_alone() {
+        for page in [
+            "",
+            "<p>words",
+            "words",
+            "<!-- <title> -->",
+            "<p><title>Fox</title>",
+            "< <title>Fox</title>",
+        ] {
+            assert_eq!(with_link(page.as_bytes(), LIST), Linking::NoHead, "{page}");
+        }
     }
 }

@@ -11,11 +11,12 @@ use url::Url;
 
 use super::documents::capability_list_of;
 use super::folder::{self, Found, PageRules};
+use super::links::{self, Linking};
 use super::notes::Notes;
 use super::plan::{self, Plan};
 use super::state::{self, State};
 use super::write::{self, Copied, Watch};
-use super::{OWN_FOLDER, PublishError, Site, at, links, sitemap};
+use super::{OWN_FOLDER, PublishError, Site, at, sitemap};
 use crate::read::html::HtmlHead;
 use crate::site::About;
 
@@ -53,6 +54,8 @@ pub struct Prepared {
     sitemap: Vec<(String, String)>,
     /// The pages that get a link, by their addresses below that of the site.
     linked: Vec<String>,
+    /// The files of pages that should get a link, and have no head to put it into.
+    pub without_head: Vec<String>,
     _lock: File,
 }
 
@@ -101,6 +104,7 @@ pub fn prepare(
         copied,
         sitemap,
         linked: Vec::new(),
+        without_head: Vec::new(),
         _lock: lock,
     };
     for (name, text) in &prepared.sitemap {
@@ -112,10 +116,14 @@ pub fn prepare(
     if order.html_links {
         for (address, page) in &prepared.found.pages {
             let list = capability_list_of(&order.site, address);
-            if linked(folder, &page.path, &list)?.is_some() {
-                let shown = page.path.to_string_lossy().into_owned();
-                prepared.to_write.insert(shown);
-                prepared.linked.push(address.clone());
+            let shown = || page.path.to_string_lossy().into_owned();
+            match linked(folder, &page.path, &list)? {
+                Linking::Has => {}
+                Linking::NoHead => prepared.without_head.push(shown()),
+                Linking::Add(_) => {
+                    prepared.to_write.insert(shown());
+                    prepared.linked.push(address.clone());
+                }
             }
         }
     }
@@ -135,7 +143,7 @@ pub fn carry_out(order: &Order, prepared: &Prepared, watch: Watch<'_>) -> Result
     for address in &prepared.linked {
         let page = &prepared.found.pages[address];
         let list = capability_list_of(&order.site, address);
-        if let Some(text) = linked(folder, &page.path, &list)? {
+        if let Linking::Add(text) = linked(folder, &page.path, &list)? {
             // A link to a page stays one.
             let place = folder.join(&page.path);
             let place = place
@@ -192,8 +200,8 @@ fn front_page(folder: &Path, url: &Url) -> About {
         .unwrap_or_default()
 }
 
-/// A page with its link, if that is not there yet.
-fn linked(folder: &Path, page: &Path, list: &str) -> Result<Option<Vec<u8>>, PublishError> {
+/// A page with its link.
+fn linked(folder: &Path, page: &Path, list: &str) -> Result<Linking, PublishError> {
     let path = folder.join(page);
     let text = fs::read(&path).map_err(at(&path, "cannot be read"))?;
     Ok(links::with_link(&text, list))

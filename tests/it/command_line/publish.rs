@@ -180,6 +180,22 @@ fn a_dry_run_shows_what_would_be_written_and_writes_nothing() {
 }
 
 #[test]
+fn an_author_is_told_of_pages_that_have_no_place_for_a_link() {
+    let den = Den::new();
+    fs::write(den.path("fox/bare.html"), "words").unwrap();
+    fs::write(den.path("fox/short.html"), "<title>Fox</title>words").unwrap();
+    let told = "1 page without a head got no link, such as fox/bare.html: give them a title, or put the link in yourself.\n";
+    let text = den.publish(&["--html-links"]);
+    assert!(text.contains(told), "{text}");
+    let short = fs::read_to_string(den.path("fox/short.html")).unwrap();
+    assert!(short.starts_with("<title>Fox</title><link "), "{short}");
+    // As long as it is so.
+    let again = den.publish(&["--html-links"]);
+    assert!(again.contains(told), "{again}");
+    assert!(!den.publish(&[]).contains("got no link"));
+}
+
+#[test]
 fn the_file_in_the_folder_says_what_flags_could() {
     let den = Den::new();
     let file = format!(

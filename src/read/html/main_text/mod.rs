@@ -80,6 +80,14 @@ impl Kind {
     fn is_raw(self) -> bool {
         matches!(self, Kind::Silent | Kind::Iframe)
     }
+
+    /// Whether it does not begin the body of a page.
+    fn is_in_head(self) -> bool {
+        matches!(
+            self,
+            Kind::Title | Kind::Meta | Kind::Unseen | Kind::Silent | Kind::Head
+        )
+    }
 }
 
 /// Elements that have no end tag.
@@ -160,30 +168,42 @@ pub fn read(page: &[u8], ignored: &[Selector], found: &mut MainText) {
     found.text = reading.text.into_bytes();
 }
 
-/// Where in a page a link can be added to its head: before `</head>`, or else after `<head>`.
+/// Where in a page a link can be added to its head: before `</head>`. In a page that leaves out that tag, as HTML allows
+/// and minifiers do, it is where the elements end that can only be in a head, or else after `<head>`.
 pub fn end_of_head(page: &[u8]) -> Option<usize> {
     let (mut place, mut begin) = (0, None);
+    let (mut implied, mut is_head_over) = (None, false);
     while let Some(found) = memchr(b'<', &page[place..]) {
         let at = place + found;
+        is_head_over |= !page[place..at].trim_ascii().is_empty();
         let Some((markup, end)) = Markup::read(page, at) else {
+            is_head_over = true;
             place = at + 1;
             continue;
         };
         place = end;
-        match markup {
+        let kind = match markup {
             Markup::End(name) if is(name, b"head") => return Some(at),
-            Markup::Start(tag) => match Kind::of(tag.name) {
-                Kind::Head => begin = Some(end),
-                Kind::Body => break,
-                kind if kind.is_raw() || kind == Kind::Title => {
+            Markup::End(name) => Kind::of(name),
+            Markup::Start(tag) => {
+                let kind = Kind::of(tag.name);
+                if kind == Kind::Head {
+                    begin = Some(end);
+                } else if kind == Kind::Body {
+                    break;
+                } else if kind.is_raw() || kind == Kind::Title {
                     place = end_of_raw(page, end, tag.name);
                 }
-                _ => {}
-            },
-            _ => {}
+                kind
+            }
+            Markup::Comment(_) | Markup::Other => continue,
+        };
+        is_head_over |= !kind.is_in_head();
+        if !is_head_over {
+            implied = Some(place);
         }
     }
-    begin
+    implied.or(begin)
 }
 
 /// Where the text of an element ends that holds nothing else.
