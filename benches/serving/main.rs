@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use self::common::serving::{Http, Serving, cpu};
 use self::common::table::{Limit, Table};
 use self::common::{Arguments, Failure, median};
-use self::load::{Asked, BROTLI, Cost, GZIP};
+use self::load::{Asked, Cost, GZIP};
 use self::nginx::Nginx;
 use self::ours::Data;
 
@@ -34,23 +34,20 @@ fn compare() -> Result<bool, Failure> {
     let sites = Arguments::read().value("--sites").map(str::parse);
     let data = Data::new(sites.transpose()?.unwrap_or(SITES))?;
     let mut table = Table::new("serving a feed of 50 entries");
-    for (what, codings) in [
-        ("rendering, compressing and sending it, CPU ms", &[GZIP][..]),
-        ("... in both codings, CPU ms", &[GZIP, BROTLI]),
-    ] {
-        table.row(what, Limit::AtMost(1.0), || {
+    table.row(
+        "rendering, compressing and sending it, CPU ms",
+        Limit::AtMost(1.0),
+        || {
             let serving = ours::start(&data)?;
             let mut http = Http::to(serving.address)?;
             let before = cpu(serving.process())?;
             for path in data.paths.iter().take(RENDERED) {
-                for coding in codings {
-                    http.get(path, coding)?;
-                }
+                http.get(path, GZIP)?;
             }
             let spent = cpu(serving.process())? - before;
             Ok(spent.as_secs_f64() * 1e3 / RENDERED.min(data.paths.len()) as f64)
-        })?;
-    }
+        },
+    )?;
     let serving = ours::start(&data)?;
     let nginx = Nginx::start(&data, serving.address)?;
     let bench = Bench {

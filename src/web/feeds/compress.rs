@@ -12,11 +12,13 @@ use brotli::enc::{BrotliAlloc, BrotliEncoderParams};
 use brotli::{Allocator, SliceWrapper, SliceWrapperMut};
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// Small, and fast enough to be done whenever a feed changes.
-const GZIP_LEVEL: u32 = 3;
+/// Small, and fast enough to be done whenever a feed changes: the next level takes half as long again for a few bytes.
+const GZIP_LEVEL: u32 = 2;
 const GZIP_WINDOW: u8 = 15;
-/// The lowest one at which small documents become smaller than with gzip.
-const BROTLI_LEVEL: i32 = 4;
+/// The lowest ones at which documents become smaller than with gzip.
+const BROTLI_LEVEL: i32 = 3;
+const BROTLI_LEVEL_IF_SMALL: i32 = 4;
+const SMALL_BYTES: usize = 8 << 10;
 /// As large as the document, within these bounds: memory for a larger one would have to be cleared for nothing.
 const BROTLI_WINDOWS: std::ops::RangeInclusive<u32> = 16..=18;
 const BUFFER_BYTES: usize = 16 << 10;
@@ -76,7 +78,10 @@ impl Compressor {
         let bits = usize::BITS - (self.text.len() + 15).leading_zeros();
         let window = bits.clamp(*BROTLI_WINDOWS.start(), *BROTLI_WINDOWS.end());
         let params = BrotliEncoderParams {
-            quality: BROTLI_LEVEL,
+            quality: match self.text.len() {
+                0..SMALL_BYTES => BROTLI_LEVEL_IF_SMALL,
+                _ => BROTLI_LEVEL,
+            },
             lgwin: i32::try_from(window).unwrap_or_default(),
             size_hint: self.text.len(),
             ..Default::default()

@@ -111,7 +111,7 @@ pub(super) async fn show(
         part,
     };
     let feed = service.feeds.get(&service, &key).await?;
-    answer(&service, &feed, request.headers()).await
+    Ok(answer(&feed, request.headers(), (service.clock)()))
 }
 
 /// A place as [`parse_place`] reads it.
