@@ -14,6 +14,8 @@ const CONNECTIONS: &str = "32";
 const SECONDS: &str = "2s";
 /// What readers of feeds ask for.
 pub const GZIP: &str = "Accept-Encoding: gzip";
+/// And how one that likes brotli better does.
+pub const BROTLI: &str = "Accept-Encoding: br";
 
 /// Some paths, asked for at random as often as can be.
 pub struct Asked<'a> {

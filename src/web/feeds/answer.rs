@@ -6,16 +6,36 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use chrono::{DateTime, Utc};
 
 use super::prepared::{Coding, Prepared, Rendered};
+use crate::web::Data;
+use crate::web::error::WebError;
 
 /// The answer to a request with these headers.
-pub fn answer(feed: &Prepared, asked: &HeaderMap, now: DateTime<Utc>) -> HttpResponse {
+pub async fn answer(
+    service: &Data,
+    feed: &Prepared,
+    asked: &HeaderMap,
+) -> Result<HttpResponse, WebError> {
+    let now = (service.clock)();
+    if let Some(answer) = answer_at_once(feed, asked, now) {
+        return Ok(answer);
+    }
+    feed.make_brotli(service).await?;
+    answer_at_once(feed, asked, now).ok_or(WebError::Stopping)
+}
+
+/// The same, unless there is something to be compressed first.
+pub fn answer_at_once(
+    feed: &Prepared,
+    asked: &HeaderMap,
+    now: DateTime<Utc>,
+) -> Option<HttpResponse> {
     let rendered = feed.rendered();
     let known = known(asked, rendered);
     // Caches know what they hold by its tag, so they are told the one that they named.
     let (coding, tag) = match known {
         Known::Tagged(tag) => (Coding::Plain, tag),
         Known::Nothing | Known::Document => {
-            let coding = feed.coding(wanted(asked));
+            let coding = feed.coding(wanted(asked))?;
             (coding, &rendered.tags[coding as usize])
         }
     };
@@ -31,7 +51,7 @@ pub fn answer(feed: &Prepared, asked: &HeaderMap, now: DateTime<Utc>) -> HttpRes
         .insert_header((header::CACHE_CONTROL, feed.cache_control(now)))
         .insert_header((header::VARY, vary));
     if is_known {
-        return response.finish();
+        return Some(response.finish());
     }
     let media_type = HeaderValue::from_static(rendered.media_type(is_browser(asked)));
     response.insert_header((header::CONTENT_TYPE, media_type));
@@ -43,11 +63,11 @@ pub fn answer(feed: &Prepared, asked: &HeaderMap, now: DateTime<Utc>) -> HttpRes
     if let Some(name) = name {
         response.insert_header((header::CONTENT_ENCODING, HeaderValue::from_static(name)));
     }
-    match feed.body(coding) {
+    Some(match feed.body(coding) {
         Ok(body) => response.body(body),
         // What we compressed ourselves a moment ago.
         Err(_) => HttpResponse::new(StatusCode::INTERNAL_SERVER_ERROR).map_into_boxed_body(),
-    }
+    })
 }
 
 /// Whether a person looks at it: browsers want pages, and know nothing of feeds.

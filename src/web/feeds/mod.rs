@@ -236,7 +236,7 @@ impl Feeds {
         }
         let feed = self.prepared.get(address)?;
         let is_ready = feed.is_current() && feed.is_for_everybody();
-        is_ready.then(|| answer::answer(&feed, headers, now))
+        is_ready.then(|| answer::answer_at_once(&feed, headers, now))?
     }
 
     /// Does something that takes a compressor.
@@ -411,7 +411,7 @@ async fn show(
         part,
     };
     let feed = service.feeds.get(&service, &key).await?;
-    Ok(answer::answer(&feed, request.headers(), (service.clock)()))
+    answer::answer(&service, &feed, request.headers()).await
 }
 
 impl Form {

@@ -1,6 +1,8 @@
 //! A document that is ready to be sent, in every coding that readers like.
 //!
 //! Whatever can be known beforehand is made when the document is rendered, so that an answer is put together from parts.
+//! Only brotli is left for the first reader who wants it, because many documents are read by nobody before they change
+//! again.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use actix_web::web::Bytes;
 use chrono::{DateTime, SubsecRound, Utc};
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
+use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 
 use super::compress::Compressor;
@@ -33,20 +36,24 @@ pub async fn prepare(
     whom: Whom,
     work: impl FnOnce(&mut Compressor) -> std::io::Result<Rendered> + Send + 'static,
 ) -> Result<Arc<Prepared>, WebError> {
-    let compress = {
-        let service = service.clone();
-        spawn_blocking(move || service.feeds.compress_with(work))
-    };
-    let rendered = match compress.await {
-        Ok(done) => done.map_err(WebError::Compression)?,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => return Err(WebError::Stopping),
-    };
+    let rendered = compress(service, work).await?;
     Ok(Arc::new(Prepared {
         made_of,
         whom,
         rendered,
     }))
+}
+
+async fn compress<T: Send + 'static>(
+    service: &Data,
+    work: impl FnOnce(&mut Compressor) -> std::io::Result<T> + Send + 'static,
+) -> Result<T, WebError> {
+    let service = service.clone();
+    match spawn_blocking(move || service.feeds.compress_with(work)).await {
+        Ok(done) => done.map_err(WebError::Compression),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(WebError::Stopping),
+    }
 }
 
 /// What a document was made of, and which generation of that.
@@ -96,7 +103,7 @@ pub struct Rendered {
     pub tags: [HeaderValue; 3],
     gzip: Bytes,
     /// None if it is no smaller than gzip.
-    brotli: Option<Bytes>,
+    brotli: OnceCell<Option<Bytes>>,
 }
 
 /// How a document is packed.
@@ -126,14 +133,13 @@ impl Rendered {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         let modified = HttpDate::from(SystemTime::from(document.modified_at().trunc_subsecs(0)));
-        let (gzip, brotli) = (compressor.gzip()?, compressor.brotli()?);
         Ok(Rendered {
             form,
             modified,
             last_modified: value(&modified.to_string()),
             tags: ["", "-gzip", "-br"].map(|coding| value(&format!("\"{tag}{coding}\""))),
-            brotli: (brotli.len() < gzip.len()).then(|| brotli.into()),
-            gzip: gzip.into(),
+            gzip: compressor.gzip()?.into(),
+            brotli: OnceCell::new(),
         })
     }
 
@@ -148,28 +154,44 @@ impl Rendered {
 }
 
 impl Prepared {
-    /// What it takes in memory, but for what is as long as an address.
+    /// What it may take in memory: brotli is kept only if it is smaller than gzip.
     pub fn bytes(&self) -> u64 {
-        let brotli = self.rendered.brotli.as_ref().map_or(0, Bytes::len);
-        (self.rendered.gzip.len() + brotli) as u64
+        2 * self.rendered.gzip.len() as u64
     }
 
-    /// The coding that a reader gets who likes these: the best of all, and the best but for brotli.
-    pub fn coding(&self, (best, without_brotli): (Coding, Coding)) -> Coding {
-        match (best, &self.rendered.brotli) {
-            (Coding::Brotli, None) => without_brotli,
-            _ => best,
+    /// The coding that a reader gets who likes these: the best of all, and the best but for brotli. None if that is not
+    /// known before it [has brotli](Prepared::make_brotli).
+    pub fn coding(&self, (best, without_brotli): (Coding, Coding)) -> Option<Coding> {
+        match (best, self.rendered.brotli.get()) {
+            (Coding::Brotli, None) => None,
+            (Coding::Brotli, Some(None)) => Some(without_brotli),
+            _ => Some(best),
         }
+    }
+
+    /// Packs it with brotli, unless that was done. Whoever comes meanwhile waits for it.
+    pub async fn make_brotli(&self, service: &Data) -> Result<(), WebError> {
+        let make = || {
+            let gzip = self.rendered.gzip.clone();
+            compress(service, move |compressor| {
+                compressor.write(|text| unpack(&gzip, text)).1?;
+                let brotli = compressor.brotli()?;
+                Ok((brotli.len() < gzip.len()).then(|| brotli.into()))
+            })
+        };
+        self.rendered.brotli.get_or_try_init(make).await?;
+        Ok(())
     }
 
     /// What is sent of it in a coding.
     pub fn body(&self, coding: Coding) -> std::io::Result<Bytes> {
-        match (coding, &self.rendered.brotli) {
+        let brotli = self.rendered.brotli.get();
+        match (coding, brotli.and_then(Option::as_ref)) {
             (Coding::Brotli, Some(brotli)) => Ok(brotli.clone()),
             (Coding::Gzip, _) => Ok(self.rendered.gzip.clone()),
             (Coding::Plain | Coding::Brotli, _) => {
                 let mut plain = Vec::new();
-                GzDecoder::new(&*self.rendered.gzip).read_to_end(&mut plain)?;
+                unpack(&self.rendered.gzip, &mut plain)?;
                 Ok(plain.into())
             }
         }
@@ -218,4 +240,8 @@ impl Prepared {
 
 fn value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("dates and digits may stand in a header")
+}
+
+fn unpack(gzip: &[u8], text: &mut Vec<u8>) -> std::io::Result<()> {
+    GzDecoder::new(gzip).read_to_end(text).map(|_| ())
 }

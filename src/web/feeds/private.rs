@@ -111,7 +111,7 @@ pub(super) async fn show(
         part,
     };
     let feed = service.feeds.get(&service, &key).await?;
-    Ok(answer(&feed, request.headers(), (service.clock)()))
+    answer(&service, &feed, request.headers()).await
 }
 
 /// A place as [`parse_place`] reads it.
