@@ -5,6 +5,7 @@
 pub mod address;
 pub mod clean;
 mod readable;
+pub mod seek;
 
 use std::fmt::Write as _;
 

@@ -11,6 +11,7 @@
 mod dates;
 mod finish;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
@@ -187,8 +188,10 @@ impl Planning {
             .collect();
         let count = newest.len();
         if count > SHOWN_PAGES {
-            newest.select_nth_unstable_by_key(count - SHOWN_PAGES, |&place| fresh.stamp(place));
-            newest.drain(..count - SHOWN_PAGES);
+            // Of equal ones those that come first in the list.
+            let rank = |&place: &usize| (Reverse(fresh.stamp(place)), place);
+            newest.select_nth_unstable_by_key(SHOWN_PAGES, rank);
+            newest.truncate(SHOWN_PAGES);
         }
         for &place in &newest {
             let at = self.time(fresh.stamp(place));

@@ -1,13 +1,15 @@
 //! Pages with their addresses, as a list has them and as they are written.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::{KnownPage, PageKey, PageState, Sight, Stamp, twin_of};
 use crate::change::Page;
 use crate::moment::Moment;
 
-/// Titles and summaries are kept for so many pages of one reading; those with the newest dates win.
-const MAX_EXTRAS: usize = 20_000;
+/// Titles and summaries are kept for so many pages of one reading, which is more than anybody looks through; those with
+/// the newest dates win, and of equal ones those that come first.
+const MAX_EXTRAS: usize = 5_000;
 
 /// What a list says about a page beyond its address and its time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -146,20 +148,12 @@ impl PageTable {
     }
 
     fn forget_old_extras(&mut self) {
-        let mut stamps: Vec<Stamp> = self
-            .extras
-            .keys()
-            .map(|&place| self.stamps[place])
-            .collect();
-        let middle = stamps.len() / 2;
-        let (_, &mut median, _) = stamps.select_nth_unstable(middle);
-        self.forgotten_until = Some(median);
-        let mut left = middle;
-        self.extras.retain(|&place, _| {
-            let keeps = self.stamps[place] > median || (self.stamps[place] == median && left > 0);
-            left = left.saturating_sub(usize::from(keeps));
-            keeps
-        });
+        let rank = |place: usize| (self.stamps[place], Reverse(place));
+        let mut ranks: Vec<_> = self.extras.keys().map(|&place| rank(place)).collect();
+        let middle = ranks.len() / 2;
+        let (_, &mut median, _) = ranks.select_nth_unstable(middle);
+        self.forgotten_until = Some(median.0);
+        self.extras.retain(|&place, _| rank(place) > median);
     }
 }
 
@@ -207,5 +201,19 @@ mod tests {
         }
         assert!(table.extras.len() <= MAX_EXTRAS);
         assert!(table.extra(table.len() - 1).is_some() && table.extra(0).is_none());
+    }
+
+    #[test]
+    fn of_equal_dates_the_titles_of_the_first_pages_stay() {
+        let mut table = PageTable::default();
+        for number in 0..3 * MAX_EXTRAS {
+            let sight = Sight {
+                stamp: Stamp::NONE,
+                hash: 0,
+                extra: Some(Box::default()),
+            };
+            table.push(&format!("https://fox.example/{number}"), sight, 0, false);
+        }
+        assert!((0..MAX_EXTRAS / 2).all(|place| table.extra(place).is_some()));
     }
 }

@@ -1,5 +1,6 @@
 //! For which hosts a list may speak.
 
+use memchr::memchr;
 use url::Url;
 
 use super::{List, Page, Sink};
@@ -44,7 +45,7 @@ impl Hosts {
 
     /// Hands on a page whose address is whole, unless it is somebody else's.
     pub(crate) fn hand_on(&self, page: &mut Page, line: u32, list: &mut List, sink: &mut Sink<'_>) {
-        if let Some(fragment) = page.url.find('#') {
+        if let Some(fragment) = memchr(b'#', page.url.as_bytes()) {
             page.url.truncate(fragment);
         }
         if self.have(&page.url) {

@@ -36,7 +36,7 @@ const MAX_BLOCKS: usize = 1_000;
 /// Of one file.
 pub const MAX_PAGES: usize = 1_000_000;
 /// How much is decompressed at a time: many lines, and not more than is near the processor.
-const INFLATED_BYTES: usize = 8 * 1024;
+const INFLATED_BYTES: usize = 32 * 1024;
 /// The blocks that the protocol and its first program know.
 const BLOCKS: [&str; 11] = [
     "text",
@@ -377,7 +377,11 @@ impl RawPage<'_> {
         page.title = clean::title_in(title.unwrap_or_default(), &self.title.0);
         page.summary = clean::description_in(summary.unwrap_or_default(), &self.description.0);
         page.author = self.author.and_then(|author| clean::title(&author.0));
-        page.language = clean::language_in(language.unwrap_or_default(), &self.language.0);
+        // Nearly always that of the page before, which was found good.
+        page.language = match language {
+            Some(language) if language == self.language.0 => Some(language),
+            room => clean::language_in(room.unwrap_or_default(), &self.language.0),
+        };
         true
     }
 }

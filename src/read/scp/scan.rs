@@ -6,14 +6,11 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 use super::{BLOCKS, Content, RawPage, Text};
+use crate::text::seek::first_of_two;
 
-/// Names and short texts end within so many times eight bytes.
-const NEAR: usize = 6;
-const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
-const ESCAPES: u64 = u64::from_le_bytes([b'\\'; 8]);
 /// Content is hardly nested; what is nested deeper is left to the parser.
 const MAX_DEPTH: u32 = 16;
 
@@ -54,11 +51,6 @@ pub(super) fn page(line: &[u8]) -> Option<RawPage<'_>> {
     let mut scan = Scan { rest: line };
     let page = scan.page()?;
     scan.rest.is_empty().then_some(page)
-}
-
-/// The highest bit of every byte that is zero; a byte behind one of these may be marked, too.
-fn has_zero(bytes: u64) -> u64 {
-    bytes.wrapping_sub(u64::from_le_bytes([1; 8])) & !bytes & u64::from_le_bytes([0x80; 8])
 }
 
 struct Scan<'a> {
@@ -196,17 +188,7 @@ impl<'a> Scan<'a> {
 
     /// Where the next quotation mark is, or the next escape.
     fn mark(&self) -> Option<usize> {
-        // Most texts end here, before a search for them would have begun.
-        for (number, chunk) in self.rest.as_chunks::<8>().0.iter().take(NEAR).enumerate() {
-            let bytes = u64::from_le_bytes(*chunk);
-            let found = has_zero(bytes ^ QUOTES) | has_zero(bytes ^ ESCAPES);
-            if found != 0 {
-                return Some(8 * number + found.trailing_zeros() as usize / 8);
-            }
-        }
-        let near = (8 * NEAR).min(self.rest.len() / 8 * 8);
-        let end = memchr2(b'"', b'\\', &self.rest[near..])?;
-        Some(near + end)
+        first_of_two(self.rest, *b"\"\\")
     }
 
     /// Passes over any value.

@@ -285,6 +285,18 @@ impl OpenElements {
         self.names.push_str(name);
     }
 
+    /// Closes the innermost element if it has this name.
+    #[inline]
+    fn pop_if(&mut self, name: &str) -> bool {
+        let start = self.starts.last().copied().unwrap_or_default();
+        let is_open = !self.starts.is_empty() && self.names.as_bytes()[start..] == *name.as_bytes();
+        if is_open {
+            self.starts.pop();
+            self.names.truncate(start);
+        }
+        is_open
+    }
+
     /// Closes the innermost element, which must have this name.
     fn pop(&mut self, name: &str) -> Result<(), XmlFault> {
         let Some(start) = self.starts.pop() else {
@@ -367,8 +379,11 @@ impl<R: Read> XmlReader<R> {
             Kind::Open => self.open(false),
             Kind::Empty => self.open(true),
             Kind::Close => {
-                let name = between(self.input.event(), "</", ">").trim_ascii_end();
-                self.open.pop(name)?;
+                let name = between(self.input.event(), "</", ">");
+                // Nearly every tag is written without a space in it.
+                if !self.open.pop_if(name) {
+                    self.open.pop(name.trim_ascii_end())?;
+                }
                 self.namespaces.leave(self.open.depth());
                 if self.open.depth() == 0 {
                     self.root = Root::Closed;
@@ -429,13 +444,12 @@ impl<R: Read> XmlReader<R> {
             )));
         }
         let text = between(self.input.event(), "<", if empty { "/>" } else { ">" });
-        let space = text.bytes().position(|byte| byte.is_ascii_whitespace());
-        let name = &text[..space.unwrap_or(text.len())];
+        let (name, colon) = name_of(text);
         if name.is_empty() {
             return Err(XmlFault::Malformed("a tag has no name".into()));
         }
         self.attributes.clear();
-        if space.is_some() {
+        if name.len() < text.len() {
             attributes::split(text, name.len(), &mut self.attributes)?;
             self.namespaces.declare(text, &self.attributes, depth)?;
         }
@@ -447,7 +461,7 @@ impl<R: Read> XmlReader<R> {
         if self.root == Root::Ahead {
             self.root = if empty { Root::Closed } else { Root::Open };
         }
-        let (prefix, name) = match name.bytes().position(|byte| byte == b':') {
+        let (prefix, name) = match colon {
             Some(colon) => (&name[..colon], &name[colon + 1..]),
             None => ("", name),
         };
@@ -465,6 +479,21 @@ impl<R: Read> XmlReader<R> {
             empty,
         }))
     }
+}
+
+/// The name with which the inside of a tag begins, and where the colon in it is.
+#[inline]
+fn name_of(text: &str) -> (&str, Option<usize>) {
+    let mut colon = None;
+    for (place, byte) in text.bytes().enumerate() {
+        match byte {
+            // Of all that is no more than a space, nothing but white space is let in.
+            ..=b' ' => return (&text[..place], colon),
+            b':' if colon.is_none() => colon = Some(place),
+            _ => {}
+        }
+    }
+    (text, colon)
 }
 
 /// A piece of markup without its delimiters, by which it was found.

@@ -3,9 +3,10 @@
 //! Looks at delimiters only: what is between them is for others to judge. Every piece is found in text that may end
 //! anywhere, so "not here yet" is a usual answer.
 
-use memchr::{memchr, memchr2, memchr3, memmem};
+use memchr::{memchr, memmem};
 
 use super::XmlFault;
+use crate::text::seek::{first_of_one, first_of_three, first_of_two};
 
 /// The kinds of pieces that a document is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(super) enum Kind {
 pub(super) fn piece(text: &str) -> Result<Option<(Kind, usize)>, XmlFault> {
     let bytes = text.as_bytes();
     let end = match bytes {
-        [b'<', b'/', rest @ ..] => (Kind::Close, memchr(b'>', rest).map(|end| end + 3)),
+        [b'<', b'/', rest @ ..] => (Kind::Close, first_of_one(rest, b'>').map(|end| end + 3)),
         [b'<', b'?', b'>', ..] => {
             return Err(XmlFault::Malformed("an instruction has no name".into()));
         }
@@ -38,29 +39,28 @@ pub(super) fn piece(text: &str) -> Result<Option<(Kind, usize)>, XmlFault> {
         [b'<', b'!', ..] => return declaration(bytes),
         [b'<'] => return Ok(None),
         [b'<', ..] => return Ok(tag(bytes)),
-        [b'&', rest @ ..] => match memchr3(b';', b'&', b'<', rest) {
+        [b'&', rest @ ..] => match first_of_three(rest, *b";&<") {
             Some(end) if rest[end] != b';' => return Err(XmlFault::BareAmpersand),
             end => (Kind::Reference, end.map(|end| end + 2)),
         },
-        text => (Kind::Text, memchr2(b'<', b'&', text)),
+        text => (Kind::Text, first_of_two(text, *b"<&")),
     };
     Ok(end.1.map(|length| (end.0, length)))
 }
 
 /// A start tag, or a tag that is closed at once; a `>` between quotation marks does not end it.
 fn tag(bytes: &[u8]) -> Option<(Kind, usize)> {
-    let mut quote = None;
-    // Byte by byte, because most tags are shorter than what a call to memchr pays for.
-    for (place, &byte) in bytes.iter().enumerate() {
-        match (quote, byte) {
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (None, b'>') if bytes[place - 1] == b'/' => return Some((Kind::Empty, place + 1)),
-            (None, b'>') => return Some((Kind::Open, place + 1)),
-            (Some(open), _) if open == byte => quote = None,
-            _ => {}
-        }
+    let mut place = 1;
+    loop {
+        let next = place + first_of_three(&bytes[place..], *b">\"'")?;
+        let quote = match (bytes[next], bytes[next - 1]) {
+            (b'>', b'/') => return Some((Kind::Empty, next + 1)),
+            (b'>', _) => return Some((Kind::Open, next + 1)),
+            (quote, _) => quote,
+        };
+        let value = next + 1;
+        place = value + first_of_one(&bytes[value..], quote)? + 1;
     }
-    None
 }
 
 /// What begins with `<!`.
