@@ -65,9 +65,15 @@ async fn add(visitor: Visitor, form: Form) -> Answer {
     }
     let known = service.store.find_site(&site).await?;
     let may_add = visitor.account().is_some() || service.visitors_add;
+    // Whoever looks at an address may only want to look; whoever says that they follow it does.
+    let follower = visitor.account().filter(|_| form.text("follow") == "1");
     let id = match known {
         Some(id) => id,
         None if may_add => {
+            if let Some(account) = follower {
+                // Before anything is added that nobody would follow.
+                service.may_follow(account, 1).await?;
+            }
             visitor.look_up()?;
             let (id, is_new) = service.store.add_site(site, (service.clock)()).await?;
             if is_new {
@@ -85,8 +91,7 @@ async fn add(visitor: Visitor, form: Form) -> Answer {
     };
     let row = service.store.site(id).await?;
     let row = row.ok_or(WebError::NotFound("site"))?;
-    // Whoever looks at an address may only want to look; whoever says that they follow it does.
-    if let (Some(account), "1") = (visitor.account(), form.text("follow")) {
+    if let Some(account) = follower {
         follow::follow_as(&visitor, account, &row, None).await?;
     }
     see_other(service.paths.local(&service.paths.site(&row.slug)))

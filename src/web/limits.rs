@@ -27,6 +27,7 @@ use quick_cache::sync::Cache;
 use super::Service;
 use super::error::WebError;
 use super::frame::wait_in_words;
+use super::words::count;
 use crate::account::{Account, Allowance, SubscriptionId};
 use crate::schedule::Clock;
 use crate::site::{CollectionId, SiteId};
@@ -288,12 +289,13 @@ impl Service {
         if account.is_admin {
             return Ok(());
         }
-        let count = self.store.sites_followed(account.id).await?;
-        if count + more <= most as usize {
+        let followed = self.store.sites_followed(account.id).await?;
+        if followed + more <= most as usize {
             return Ok(());
         }
+        let sites = count(most, "site");
         let sentence = format!(
-            "your account may follow {most} sites, and follows {count}; unfollow some, or ask whoever runs this \
+            "your account may follow {sites}, and follows {followed}; unfollow some, or ask whoever runs this \
              instance for more"
         );
         Err(WebError::TooSoon(sentence, FULL))

@@ -17,6 +17,8 @@ use crate::text::{clean, readable_name};
 
 /// Lists that one page offers; the others are a click away.
 const LISTS: usize = 20;
+/// So many need not be unfolded.
+const FEW_LISTS: usize = 5;
 /// What all of them may take on a page, should their addresses be long. One is always shown.
 const LISTS_BYTES: usize = 20 * 1024;
 /// What each of them takes besides its address and its name.
@@ -84,6 +86,12 @@ impl Offers {
     /// What they take on a page, about.
     pub fn bytes(&self) -> usize {
         self.lists.iter().map(ListLine::bytes).sum()
+    }
+
+    /// Whether the lists are shown at once: a long list would stand before everything else on a small screen, but whoever
+    /// goes from page to page of it wants to see it.
+    pub fn is_open(&self) -> bool {
+        self.lists.len() <= FEW_LISTS || self.first > 0
     }
 
     /// Whether there is anything to show.

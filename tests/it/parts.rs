@@ -1,6 +1,7 @@
 //! Parts of a site that lists its pages: each of its sitemaps, and any folder, followed from the page of the site.
 
 use sitebell::account::{Allowance, Registration};
+use sitebell::site::SiteUrl;
 
 use crate::den::Den;
 use crate::fake_site::Reply;
@@ -243,10 +244,13 @@ async fn a_quota_holds_for_parts_as_for_sites() {
     let answer = carol.post("/sites", &fields);
     assert_eq!(answer.status, 429, "{}", answer.text());
     assert!(
-        answer.text().contains("may follow 1 sites"),
+        answer.text().contains("may follow 1 site, and follows 1"),
         "{}",
         answer.text()
     );
+    // Nothing is left of it that nobody follows.
+    let other = SiteUrl::parse(other.as_str()).unwrap();
+    assert_eq!(world.store().find_site(&other).await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -270,6 +274,8 @@ async fn a_site_of_many_sitemaps_lists_some_on_each_page() {
             page = carol.open(&format!("{}?sitemaps={from}", den.page("/")));
         }
         assert!(page.text().len() < 50_000, "{} bytes", page.text().len());
+        // Many are folded away, until somebody goes through them.
+        assert_eq!(page.has("<details open>"), from > 0, "{}", page.text());
         let names = page.text().split("Follow<span class=\"hidden\"> ").skip(1);
         seen.extend(names.filter_map(|rest| rest.split_once("</span>").map(|(t, _)| t.to_owned())));
     }

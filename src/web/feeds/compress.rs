@@ -218,7 +218,9 @@ mod tests {
             let spare = &mut compressor.spare;
             spare.pieces::<u8>().unwrap().len() + spare.pieces::<u32>().unwrap().len()
         };
+        // One that is large and one that is small: they are compressed in different ways.
         compressed(&mut compressor, &feed(2_000));
+        compressed(&mut compressor, &feed(20));
         let first = pieces(&mut compressor);
         for entries in 0..300 {
             compressed(&mut compressor, &feed(entries));
