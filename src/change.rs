@@ -108,6 +108,15 @@ pub enum Moved<'a> {
     From(&'a str),
 }
 
+impl fmt::Display for Moved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Moved::To(url) => write!(f, "moved to {url}"),
+            Moved::From(url) => write!(f, "moved from {url}"),
+        }
+    }
+}
+
 impl Change {
     /// Whether the page has moved, as far as its author says so: one that is gone names the one that follows it, and one
     /// that is new the one that it follows.

@@ -19,6 +19,11 @@ macro_rules! formats {
             /// Every format, the best first: the more it tells, the better.
             pub const ALL: &'static [Format] = &[$(Format::$variant),+];
 
+            /// Whether it comes before another one there.
+            pub fn is_better_than(self, other: Format) -> bool {
+                (self as u8) < other as u8
+            }
+
             /// Its name for programs and the store.
             pub fn as_str(self) -> &'static str {
                 match self { $(Format::$variant => $name,)+ }

@@ -51,6 +51,7 @@ pub(super) async fn walk(
     let remembered = memory.and_then(listing);
     let found_by = root.found_by;
     let lists: Vec<ListMemory> = (root.lists.iter().map(|list| &list.asked))
+        .chain(&root.failed)
         .chain(&root.more)
         .map(|url| ListMemory {
             url: url.clone(),
@@ -61,12 +62,19 @@ pub(super) async fn walk(
             is_finished: false,
         })
         .collect();
+    // Where sections are offered they are looked for the next time, whichever list comes first.
+    let has_sections = |list: &&LoadedList| !list.list.sections.is_empty();
+    let first = root.lists.iter().find(has_sections);
+    let first = first.unwrap_or(&root.lists[0]);
+    // The first one stays the first, should it fail this once.
+    let before = memory.and_then(|memory| memory.root.as_ref());
+    let before = before.filter(|url| root.failed.contains(url));
     let mut top = Top {
-        asked: root.lists[0].asked.clone(),
-        url: root.lists[0].url.clone(),
-        format: root.lists[0].format,
+        asked: before.unwrap_or(&first.asked).clone(),
+        url: first.url.clone(),
+        format: first.format,
         described_by: None,
-        about: root.lists[0].list.about.clone(),
+        about: first.list.about.clone(),
     };
     let sections: Vec<Section> = (root.lists.iter())
         .flat_map(|list| list.list.sections.iter().cloned())
@@ -185,7 +193,21 @@ impl<'a, 'b> Walk<'a, 'b> {
         let mut queue = VecDeque::new();
         for list in root.lists {
             self.seen.insert(list.asked.clone());
+            if list.list.is_delta {
+                let due = Due {
+                    url: list.asked.clone(),
+                    listed_in: list.url.clone(),
+                    depth: 0,
+                };
+                self.miss(&due, &only_changes(&list));
+                continue;
+            }
             self.take(list, 0, &mut queue);
+        }
+        for url in root.failed {
+            self.is_complete = false;
+            self.sighted.miss(part_of(url.as_str()));
+            self.seen.insert(url);
         }
         for url in root.more {
             let home = url.clone();
@@ -228,6 +250,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                 .pages(&due.url, &self.known, self.has_pages)
                 .await
             {
+                Ok(list) if list.list.is_delta => self.miss(&due, &only_changes(&list)),
                 Ok(list) => self.take(list, due.depth, &mut queue),
                 Err(error) => self.miss(&due, &error),
             }
@@ -419,6 +442,12 @@ impl<'a, 'b> Walk<'a, 'b> {
         };
         (reading, self.is_complete)
     }
+}
+
+/// A document that lists what changed is not taken for the whole list, or all else would seem to be gone.
+fn only_changes(list: &LoadedList) -> LoadError {
+    let message = "the whole list should be here, and it is only what changed since some time";
+    LoadError::Broken(Box::new(Problem::new(Code::ScpInvalid, &list.url, message)))
 }
 
 /// Whether there is no such document. A server that only refuses to answer says nothing about that.

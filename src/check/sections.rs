@@ -56,7 +56,7 @@ pub(super) async fn walk(
         }
         let (mut reading, was_read) = pages.finish(listed_in, is_as_before);
         let is_empty = reading.sighted.as_ref().is_some_and(Sighted::is_empty);
-        if is_empty && !was_read && known.is_none() {
+        if is_empty && known.is_none() && (!was_read || plan.is_empty()) {
             // Nothing at all was to be had of it, so nothing begins.
             is_complete = false;
             continue;
@@ -132,8 +132,11 @@ impl Plan {
             }
         }
         let Some(snapshot) = newest else {
+            // Until there is a whole list again, the changes are better than nothing.
+            let (chain, end) = last.map(|last| follow(&deltas, last)).unzip();
             return Plan {
-                reaches: last,
+                deltas: chain.unwrap_or_default(),
+                reaches: end,
                 ..Plan::default()
             };
         };

@@ -283,11 +283,14 @@ fn report(order: &Order, prepared: &Prepared, is_dry: bool, asked_live: bool) ->
         say(&format!(
             "Upload the folder; then {url} can be followed, and sitebell check {url} tells how it looks."
         ));
-        if !asked_live {
-            say(
-                "If the site was published before, this build has lost its history: publish with --previous and its address.",
-            );
-        }
+        say(match asked_live {
+            false => {
+                "If the site was published before, this build has lost its history: publish with --previous and its address."
+            }
+            true => {
+                "Nothing is published at the address of --previous, so every page is told as new. If it should be there, do not upload this, and look at the address."
+            }
+        });
     }
     if let Some(first) = prepared.without_head.first() {
         let pages = count(prepared.without_head.len(), "page");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chrono::NaiveDate;
 
-use crate::change::{ChangeKind, Moved};
+use crate::change::ChangeKind;
 use crate::check::rules::judge;
 use crate::check::{Checked, CollectionReading, Tried};
 use crate::feed::size_in_words;
@@ -124,10 +124,7 @@ impl Report {
             let kind = self.paint(style, kind);
             let time = time_of(&change.datetime);
             self.line(&format!("    {kind} {time}{}", change.url));
-            let moved = change.moved().map(|moved| match moved {
-                Moved::To(url) => format!("moved to {url}"),
-                Moved::From(url) => format!("moved from {url}"),
-            });
+            let moved = change.moved().map(|moved| moved.to_string());
             for note in moved.iter().chain(&change.details.note) {
                 self.line(&format!("                    {note}"));
             }

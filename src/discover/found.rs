@@ -41,6 +41,11 @@ impl FoundBy {
         }
     }
 
+    /// Whether somebody named it, and it was not only come upon.
+    pub fn is_named(self) -> bool {
+        matches!(self, FoundBy::PageLink | FoundBy::Robots | FoundBy::Typed)
+    }
+
     /// Whether the host itself pointed there, and not just one of its pages.
     pub fn is_well_known(self) -> bool {
         matches!(self, FoundBy::WellKnown | FoundBy::WellKnownXml)
@@ -61,6 +66,8 @@ pub struct ListRoot {
     pub lists: Vec<LoadedList>,
     /// Those that are still to be read.
     pub more: Vec<Url>,
+    /// Those that belong to them and could not be read, which was told: their pages are as they were.
+    pub failed: Vec<Url>,
     /// How they were found.
     pub found_by: FoundBy,
 }

@@ -11,6 +11,7 @@ mod places;
 mod told;
 mod up;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -56,6 +57,7 @@ pub async fn discover(
         known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
         beside: beside.map(|list| list.url.clone()).collect(),
         tried: Vec::new(),
+        page_error: None,
     };
     let remembered = memory.and_then(|memory| memory.root.as_ref());
     let is_list = memory.is_some_and(|memory| !memory.has_log());
@@ -66,8 +68,19 @@ pub async fn discover(
     });
     let (found, is_anew) = match remembered {
         Some(url) if !(is_list && is_due) => search.again(loader, site, url, is_list).await?,
-        _ => (search.anew(loader, site).await?, true),
+        Some(url) => {
+            let found = search.anew(loader, site).await?;
+            let format = memory.and_then(|memory| memory.format);
+            match found {
+                Some(found) if search.is_worth_it(&found, format) => (Some(found), true),
+                found => (search.as_before(loader, site, url, found).await?, true),
+            }
+        }
+        None => (search.anew(loader, site).await?, true),
     };
+    if found.is_none() && is_anew {
+        search.tell_nothing(loader, site);
+    }
     match &found {
         Some(Found::Log(root)) if root.found_by != FoundBy::WellKnown => {
             let words = root.found_by.words();
@@ -115,6 +128,8 @@ struct Search {
     /// The documents at the top that were found before: robots.txt may name several, and they belong together.
     beside: Vec<Url>,
     tried: Vec<Tried>,
+    /// What is wrong with the page that was typed, should nothing else be found.
+    page_error: Option<LoadError>,
 }
 
 impl Search {
@@ -131,6 +146,42 @@ impl Search {
         })
     }
 
+    /// Whether what was found is to be read from now on, though what was found before may still be there.
+    fn is_worth_it(&self, found: &Found, format: Option<Format>) -> bool {
+        match found {
+            Found::Log(_) => true,
+            Found::Lists(root) => {
+                let is_better = |list: &LoadedList| {
+                    format.is_none_or(|format| list.format.is_better_than(format))
+                };
+                root.found_by.is_named() || root.lists.iter().any(is_better)
+            }
+        }
+    }
+
+    /// Reads the lists that were found before, though others were come upon: a robots.txt that could not be read this once
+    /// must not make another site of this one.
+    async fn as_before(
+        &mut self,
+        loader: &mut Loader<'_>,
+        site: &SiteUrl,
+        url: &Url,
+        found: Option<Found>,
+    ) -> Result<Option<Found>, DiscoverError> {
+        if let Some(Found::Lists(mut root)) = found {
+            if root.lists.iter().any(|list| list.asked == *url) {
+                let is_read = |other: &Url| root.lists.iter().any(|list| list.asked == *other);
+                let others = self.beside.iter().filter(|other| !is_read(other));
+                root.more = others.cloned().collect();
+                return Ok(Some(Found::Lists(root)));
+            }
+            for list in &root.lists {
+                loader.forget(&list.asked);
+            }
+        }
+        Ok(self.again(loader, site, url, true).await?.0)
+    }
+
     /// Reads the root document that was found before. Only if it is not there any more is another one looked for.
     async fn again(
         &mut self,
@@ -140,13 +191,7 @@ impl Search {
         is_list: bool,
     ) -> Result<(Option<Found>, bool), DiscoverError> {
         let found = match is_list {
-            true => loader.pages(url, &self.known, true).await.map(|list| {
-                Found::Lists(ListRoot {
-                    lists: vec![list],
-                    more: Vec::new(),
-                    found_by: FoundBy::Remembered,
-                })
-            }),
+            true => self.lists_again(loader, url).await.map(Found::Lists),
             false => loader.document(url).await.map(|loaded| {
                 let found_by = match url.path() {
                     WELL_KNOWN => FoundBy::WellKnown,
@@ -157,10 +202,8 @@ impl Search {
             }),
         };
         match found {
-            Ok(Found::Lists(mut root)) => {
+            Ok(Found::Lists(root)) => {
                 self.note(root.lists[0].format, url, "read again");
-                root.more.clone_from(&self.beside);
-                root.more.retain(|other| other != url);
                 Ok((Some(Found::Lists(root)), false))
             }
             Ok(found) => {
@@ -180,6 +223,40 @@ impl Search {
                 Ok((None, false))
             }
         }
+    }
+
+    /// Reads the lists that were found before, beginning with `first`. Where several belong together, one of them that
+    /// cannot be read costs what it would have told.
+    async fn lists_again(
+        &self,
+        loader: &mut Loader<'_>,
+        first: &Url,
+    ) -> Result<ListRoot, LoadError> {
+        let others = self.beside.iter().filter(|other| *other != first);
+        let mut more: VecDeque<Url> = others.cloned().collect();
+        let (mut failed, mut failure) = (Vec::new(), None);
+        let mut next = Some(first.clone());
+        while let Some(url) = next {
+            match loader.pages(&url, &self.known, true).await {
+                Ok(list) => {
+                    return Ok(ListRoot {
+                        lists: vec![list],
+                        more: more.into(),
+                        failed,
+                        found_by: FoundBy::Remembered,
+                    });
+                }
+                Err(error) => {
+                    if !more.is_empty() || failure.is_some() {
+                        loader.problems.add(error.problem(&url, &url));
+                    }
+                    failure.get_or_insert(error);
+                    failed.push(url);
+                }
+            }
+            next = more.pop_front();
+        }
+        Err(failure.expect("the first one was asked for"))
     }
 
     async fn at_well_known_address(
@@ -217,7 +294,7 @@ impl Search {
     async fn elsewhere(&mut self, loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Found> {
         let mut candidates_left = MAX_CANDIDATES;
         let mut typed = None;
-        let mut page_error = None;
+        self.page_error = None;
         let (mut linked, mut indexes) = (Vec::new(), Vec::new());
         match loader.page(site.url(), &self.known).await {
             Ok(Page::Document(result)) => typed = Some(result),
@@ -226,7 +303,7 @@ impl Search {
                 self.note(list.format, site.url(), "found");
                 return Some(lists(vec![*list], FoundBy::Typed));
             }
-            Ok(Page::List(Err(error))) => page_error = Some(error),
+            Ok(Page::List(Err(error))) => self.page_error = Some(error),
             Ok(Page::Html(links)) => {
                 let targets = targets(&links, "resourcesync");
                 if targets.is_empty() {
@@ -246,7 +323,7 @@ impl Search {
                 indexes = linked_indexes(&links, site);
             }
             Err(error) if is_forbidden_by_robots(&error) => {}
-            Err(error) => page_error = Some(error),
+            Err(error) => self.page_error = Some(error),
         }
         // A page on a host that many people share knows better than the host what belongs to it.
         if !site.is_whole_host()
@@ -284,18 +361,22 @@ impl Search {
                 self.note(Format::ResourceSync, site.url(), "found");
                 return Some(Found::Log(climb(loader, loaded, FoundBy::Typed, &[]).await));
             }
-            Some(Err(error)) => page_error = Some(error),
+            Some(Err(error)) => self.page_error = Some(error),
             None => {}
         }
         if let Some(found) = self.best_of(loader, linked, FoundBy::PageLink).await {
             return Some(found);
         }
         // A document that was named and is no use is the answer; others that nobody named would be a surprise.
-        let is_broken = matches!(page_error, Some(LoadError::Broken(_)));
-        if !is_broken && let Some(found) = self.at_usual_places(loader, site, indexes).await {
-            return Some(found);
+        if matches!(self.page_error, Some(LoadError::Broken(_))) {
+            return None;
         }
-        if let Some(error) = &page_error {
+        self.at_usual_places(loader, site, indexes).await
+    }
+
+    /// Tells that nothing was found, and what may be the reason.
+    fn tell_nothing(&mut self, loader: &mut Loader<'_>, site: &SiteUrl) {
+        if let Some(error) = &self.page_error {
             loader.problems.add(error.problem(site.url(), site.url()));
         }
         let stopped = (loader.problems.iter()).any(|problem| problem.code == Code::LimitReached);
@@ -305,7 +386,6 @@ impl Search {
             let problem = Problem::new(Code::NotFound, &url, message);
             loader.problems.add(problem);
         }
-        None
     }
 
     /// The best of several documents that somebody named: a log, or else all lists among them.
@@ -315,13 +395,15 @@ impl Search {
         mut named: Vec<Url>,
         found_by: FoundBy,
     ) -> Option<Found> {
-        let more = named.split_off(named.len().min(MAX_CANDIDATES));
-        let mut found = Vec::new();
+        let mut more = named.split_off(named.len().min(MAX_CANDIDATES));
+        let (mut found, mut failed) = (Vec::new(), Vec::new());
         for url in named {
             if found.is_empty() && loader.requests() >= MAX_REQUESTS {
                 self.note(Format::Sitemap, &url, NOT_ASKED);
+                more.push(url);
                 continue;
             }
+            let was_read = self.beside.contains(&url);
             let (format, outcome) = match loader.candidate(&url, &self.known).await {
                 Ok(Page::Document(Ok(loaded))) => {
                     self.note(Format::ResourceSync, &url, "found");
@@ -335,15 +417,23 @@ impl Search {
                 Ok(Page::Document(Err(error)) | Page::List(Err(error))) | Err(error) => {
                     // Somebody named it, so it should be there.
                     loader.problems.add(error.problem(&url, &url));
+                    // What never was there has no pages; anything else may be read the next time.
+                    if was_read || !is_absence(&error) {
+                        failed.push(url.clone());
+                    }
                     (Format::Sitemap, outcome_of(Some(&error)))
                 }
-                Ok(Page::Html(_)) => (Format::Sitemap, "a web page".to_owned()),
+                Ok(Page::Html(_)) => {
+                    failed.extend(was_read.then(|| url.clone()));
+                    (Format::Sitemap, "a web page".to_owned())
+                }
             };
             self.note(format, &url, outcome);
         }
         (!found.is_empty()).then_some(Found::Lists(ListRoot {
             lists: found,
             more,
+            failed,
             found_by,
         }))
     }
@@ -353,6 +443,7 @@ fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
     Found::Lists(ListRoot {
         lists,
         more: Vec::new(),
+        failed: Vec::new(),
         found_by,
     })
 }

@@ -189,6 +189,7 @@ fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
         .cloned()
         .chain(details.length.map(size_in_words))
         .chain(details.author.as_ref().map(|author| format!("by {author}")))
+        .chain(change.moved().map(|moved| moved.to_string()))
         .chain(details.is_inferred.then(|| INFERRED.to_owned()))
         .collect();
     PageLine {

@@ -442,6 +442,11 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Remembers nothing of a document that was read for nothing: nobody knows its pages.
+    pub fn forget(&mut self, url: &Url) {
+        self.documents_read.retain(|(read, _)| read != url);
+    }
+
     /// From now on keeps to the pace that a site asks for.
     pub fn keep_pace(&mut self, url: &Url, pace: Duration) {
         self.fetcher.keep_gap(url, pace);

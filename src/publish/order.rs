@@ -14,6 +14,7 @@ use super::folder::{self, Found, PageRules};
 use super::links::{self, Linking};
 use super::notes::Notes;
 use super::plan::{self, Plan};
+use super::rules::is_html;
 use super::state::{self, State};
 use super::write::{self, Copied, Watch};
 use super::{OWN_FOLDER, PublishError, Site, at, sitemap};
@@ -87,7 +88,7 @@ pub fn prepare(
     let known = |page: &str| known.and_then(|state| Some(state.pages.get(page)?.prints));
     let found = folder::read(folder, site_chars, &order.rules, &known, progress)?;
     check(order, before.as_ref(), &found)?;
-    let said = front_page(folder, &order.site.url);
+    let said = front_page(folder, &found, &order.site.url);
     order.site.about = std::mem::take(&mut order.site.about).or(said);
     let plan = plan::plan(&order.site, before.as_ref(), &found, &order.notes, now);
     let sitemap = match order.sitemap {
@@ -114,7 +115,9 @@ pub fn prepare(
         }
     }
     if order.html_links {
-        for (address, page) in &prepared.found.pages {
+        // Others have no heads, whatever is in them.
+        let pages = prepared.found.pages.iter();
+        for (address, page) in pages.filter(|(_, page)| is_html(&page.path)) {
             let list = capability_list_of(&order.site, address);
             let shown = || page.path.to_string_lossy().into_owned();
             match linked(folder, &page.path, &list)? {
@@ -191,10 +194,18 @@ fn check(order: &Order, before: Option<&State>, found: &Found) -> Result<(), Pub
     Ok(())
 }
 
-/// What the front page says about the site, for what its author did not say otherwise.
-fn front_page(folder: &Path, url: &Url) -> About {
+/// What the front page says about the site, for what its author did not say otherwise. One that is no page of the site,
+/// such as a link out of the folder, says nothing.
+fn front_page(folder: &Path, found: &Found, url: &Url) -> About {
+    let is_page = |name: &&str| {
+        found
+            .pages
+            .values()
+            .any(|page| page.path == Path::new(name))
+    };
     let page = ["index.html", "index.htm"]
         .iter()
+        .filter(|name| is_page(name))
         .find_map(|name| fs::read(folder.join(name)).ok());
     page.map(|page| HtmlHead::parse(&page, None, url).into())
         .unwrap_or_default()

@@ -55,6 +55,7 @@ impl Follower {
     pub async fn restart(&mut self) {
         self.store.take().unwrap().close().await.unwrap();
         self.store = Some(Store::open(self.folder.path()).await.unwrap());
+        self.fetcher = fetcher();
     }
 
     /// Time goes by without a check.

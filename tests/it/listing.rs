@@ -466,6 +466,95 @@ async fn every_place_for_a_sitemap_is_found() {
     assert_eq!(den.check().await.site.root, Some(den.url("/maps/all.xml")));
 }
 
+/// A site whose robots.txt names two sitemaps.
+fn two_sitemaps() -> Den {
+    let den = Den::empty();
+    let lines = Reply::text("Sitemap: /one.xml\nSitemap: /two.xml");
+    den.site.serve("/robots.txt", lines);
+    serve_two(&den, &[]);
+    den
+}
+
+/// Serves its sitemaps, with more pages in both.
+fn serve_two(den: &Den, more: &[&str]) {
+    for (path, pages) in [("/one.xml", &SIX[..]), ("/two.xml", &["/x 2026-01-07"])] {
+        serve(den, path, sitemap(den, &[pages, more].concat()));
+    }
+}
+
+#[tokio::test]
+async fn one_of_several_sitemaps_that_fails_costs_no_page_whenever_it_is() {
+    for failing in ["/one.xml", "/two.xml"] {
+        let den = two_sitemaps();
+        let follower = Follower::of(&den).await;
+        assert_eq!(follower.check().await.len(), 7);
+        // Between two looks for something better, and at such a look.
+        for days in [0, 0, 31, 0, 0] {
+            for reply in [
+                Reply::status(500),
+                Reply::status(404),
+                Reply::html("Back soon."),
+            ] {
+                den.site.serve(failing, reply);
+                follower.pass(TimeDelta::days(days));
+                assert_eq!(follower.check().await, NONE, "{failing} {days}");
+            }
+        }
+        serve_two(&den, &[]);
+        for _ in 0..3 {
+            assert_eq!(follower.check().await, NONE, "{failing}");
+        }
+        assert_eq!(
+            follower.last_check().await.outcome,
+            Some(Outcome::Unchanged)
+        );
+        serve_two(&den, &["/new 2026-06-08"]);
+        assert_eq!(follower.check().await, ["created /new 2026-06-08"]);
+    }
+}
+
+#[tokio::test]
+async fn a_sitemap_that_fails_at_first_is_read_when_it_is_there() {
+    let den = two_sitemaps();
+    den.site.serve("/two.xml", Reply::status(500));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 6);
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-01-07"]));
+    // It is not new, it was only not there to be seen.
+    assert_eq!(follower.check().await, NONE);
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-04-07"]));
+    assert_eq!(follower.check().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_robots_file_that_fails_once_makes_no_other_site_of_this_one() {
+    let den = two_sitemaps();
+    serve(&den, "/sitemap.xml", sitemap(&den, &["/old 2020-01-01"]));
+    let mut follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 7);
+    den.site.serve("/robots.txt", Reply::status(500));
+    for _ in 0..3 {
+        follower.restart().await;
+        follower.pass(TimeDelta::days(31));
+        assert_eq!(follower.check().await, NONE);
+    }
+    den.site.remove("/sitemap.xml");
+    for _ in 0..3 {
+        follower.restart().await;
+        follower.pass(TimeDelta::days(31));
+        assert_eq!(follower.check().await, NONE);
+    }
+    let row = follower
+        .store()
+        .site(follower.site())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(row.root, Some(den.url("/one.xml")));
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-06-07"]));
+    assert_eq!(follower.check().await.len(), 1);
+}
+
 #[tokio::test]
 async fn a_better_format_is_noticed_within_a_month_and_announces_nothing_again() {
     let den = Den::empty();
@@ -1053,6 +1142,54 @@ async fn a_snapshot_from_the_future_hides_nothing() {
     );
     scp_sitemap(&den, &[NEW_SNAPSHOT]);
     assert_eq!(follower.check().await, ["updated /a 2026-03-12T00:00:00Z"]);
+}
+
+#[tokio::test]
+async fn a_section_whose_snapshots_have_expired_leaves_the_plain_sitemap() {
+    let den = Den::empty();
+    scp_sitemap(&den, &[&SNAPSHOT.replace("2026-06-01", "2026-03-01")]);
+    let checked = den.check().await;
+    assert_eq!(checked.site.format, Some(Format::Sitemap));
+    assert_eq!(collections(&checked), ["/"]);
+}
+
+#[tokio::test]
+async fn a_section_goes_on_by_its_deltas_when_its_snapshot_has_expired() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    follower.pass(TimeDelta::days(10));
+    scp_sitemap(
+        &den,
+        &[&SNAPSHOT.replace("2026-06-01", "2026-03-11"), DELTA],
+    );
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn changes_in_the_place_of_a_snapshot_are_not_taken_for_all_there_is() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/blog.scp", Reply::text(delta));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    follower.pass(TimeDelta::days(10));
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+}
+
+#[tokio::test]
+async fn sections_are_followed_whichever_sitemap_offers_them() {
+    let (den, _, delta) = section_with_a_delta().await;
+    let lines = Reply::text("Sitemap: /other.xml\nSitemap: /sitemap.xml");
+    den.site.serve("/robots.txt", lines);
+    serve(&den, "/other.xml", sitemap(&den, &["/plain 2026-01-01"]));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    scp_sitemap(&den, &[SNAPSHOT, DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
 }
 
 #[tokio::test]

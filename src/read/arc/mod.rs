@@ -26,6 +26,8 @@ const MAX_TAGS: usize = 20;
 /// A slower pace than one request in this time would mean never to be done.
 const SLOWEST_PACE_MS: f64 = 10_000.0;
 
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Where the changes of single days are, if they are anywhere.
 const DAYS: &str = "/arc-sitemap-deltas/";
 
@@ -68,6 +70,10 @@ fn read(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<
         Problem::new(code, url, error).at(line)
     };
     if matches!(beginning, Beginning::Json { .. }) {
+        // What went wrong here goes wrong below, and is told there.
+        if (whole.fill_buf()).is_ok_and(|bytes| bytes.starts_with(BYTE_ORDER_MARK)) {
+            whole.consume(BYTE_ORDER_MARK.len());
+        }
         let mut json = serde_json::Deserializer::from_reader(&mut whole);
         (&mut walk)
             .deserialize(&mut json)
@@ -191,9 +197,21 @@ impl Walk<'_, '_> {
                 });
             }
         }
-        page.is_private = indexable != Answer::Yes
-            || !matches!(closed, Answer::No | Answer::None)
-            || raw.robots_directive.text().is_some_and(says_noindex);
+        let is_hidden = match &raw.robots_directive {
+            Field::Text(directive) => says_noindex(directive),
+            Field::Nothing => false,
+            Field::Bool(_) | Field::Other => {
+                self.invalid(|| {
+                    format!(
+                        "`robots_directive` of {} is not a text; the page was left out",
+                        quote(written)
+                    )
+                });
+                true
+            }
+        };
+        page.is_private =
+            indexable != Answer::Yes || !matches!(closed, Answer::No | Answer::None) || is_hidden;
         if !page.is_private {
             self.fill(&mut page, &raw);
         }

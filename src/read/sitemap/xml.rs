@@ -354,19 +354,20 @@ impl Parser<'_, '_> {
         self.take_lastmod();
         let page = &mut self.draft.page;
         page.lastmod = page.lastmod.or(page.published);
-        self.news += usize::from(self.draft.is_news);
-        let page = &mut self.draft.page;
         if kind == Kind::Sitemap {
             let lastmod = page.lastmod;
             return self.add_part(lastmod);
         }
-        if self.list.pages == 0 && is_named_like_a_sitemap(&page.url) {
+        if self.list.pages == 0 && !self.draft.is_news && is_named_like_a_sitemap(&page.url) {
             self.seem_sitemaps.push((page.clone(), line));
             return;
         }
         self.release();
-        let page = &mut self.draft.page;
+        let (page, before) = (&mut self.draft.page, self.list.pages);
         self.hosts.hand_on(page, line, &mut self.list, self.sink);
+        // Those of other sites are not counted, whatever they are.
+        let is_taken = self.list.pages > before;
+        self.news += usize::from(self.draft.is_news && is_taken);
     }
 
     /// Makes the address of an entry whole, if it has one.

@@ -180,6 +180,20 @@ fn a_dry_run_shows_what_would_be_written_and_writes_nothing() {
 }
 
 #[test]
+fn a_link_is_put_into_pages_and_nothing_else() {
+    let den = Den::new();
+    let list = "<opml><head><title>Den</title></head><body/></opml>";
+    fs::write(den.path("fox/list.opml"), list).unwrap();
+    let asked = ["--html-links", "--include", "fox/*.opml"];
+    let text = den.publish(&asked);
+    assert!(text.contains("3 changes on 3 pages"), "{text}");
+    assert!(!text.contains("without a head"), "{text}");
+    assert_eq!(fs::read_to_string(den.path("fox/list.opml")).unwrap(), list);
+    let again = den.publish(&asked);
+    assert!(again.starts_with("Nothing changed on 3 pages"), "{again}");
+}
+
+#[test]
 fn an_author_is_told_of_pages_that_have_no_place_for_a_link() {
     let den = Den::new();
     fs::write(den.path("fox/bare.html"), "words").unwrap();
@@ -326,7 +340,12 @@ fn a_live_site_that_cannot_be_read_stops_everything() {
     }
     // One that has no state was never published.
     den.host.remove(manifest);
-    assert!(den.publish(&live).contains("2 changes"));
+    let text = den.publish(&live);
+    assert!(text.contains("2 changes"), "{text}");
+    assert!(
+        text.contains("Nothing is published at the address of --previous"),
+        "{text}"
+    );
     // A list from another time than the manifest would lose or repeat changes.
     let list = fs::read_to_string(den.path("sitebell/changelist.xml")).unwrap();
     den.page("fox/den.html", "More");

@@ -11,6 +11,7 @@ use std::process::Command;
 use super::Author;
 use crate::den::fetcher;
 use sitebell::fetch::{Limit, Request};
+use sitebell::site::About;
 
 fn refusal(author: &mut Author) -> String {
     let before = author.files();
@@ -73,6 +74,20 @@ fn what_a_link_leads_to_outside_of_the_folder_is_not_published() {
         told,
         ["created ", "created fox/den.html", "created inside.html"]
     );
+}
+
+#[test]
+fn a_front_page_outside_of_the_folder_says_nothing_about_the_site() {
+    let outside = tempfile::tempdir().unwrap();
+    let secret = "<title>Secret</title>";
+    fs::write(outside.path().join("index.html"), secret).unwrap();
+    let mut author = Author::new();
+    author.remove("index.html");
+    symlink(outside.path().join("index.html"), author.path("index.html")).unwrap();
+    author.order.site.about = About::default();
+    assert_eq!(author.publish(), ["created fox/den.html"]);
+    let about = fs::read_to_string(author.path("sitebell/about.xml")).unwrap_or_default();
+    assert!(!about.contains("Secret"), "{about}");
 }
 
 #[test]
