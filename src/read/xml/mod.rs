@@ -285,18 +285,6 @@ impl OpenElements {
         self.names.push_str(name);
     }
 
-    /// Closes the innermost element if it has this name.
-    #[inline]
-    fn pop_if(&mut self, name: &str) -> bool {
-        let start = self.starts.last().copied().unwrap_or_default();
-        let is_open = !self.starts.is_empty() && self.names.as_bytes()[start..] == *name.as_bytes();
-        if is_open {
-            self.starts.pop();
-            self.names.truncate(start);
-        }
-        is_open
-    }
-
     /// Closes the innermost element, which must have this name.
     fn pop(&mut self, name: &str) -> Result<(), XmlFault> {
         let Some(start) = self.starts.pop() else {
@@ -379,11 +367,8 @@ impl<R: Read> XmlReader<R> {
             Kind::Open => self.open(false),
             Kind::Empty => self.open(true),
             Kind::Close => {
-                let name = between(self.input.event(), "</", ">");
-                // Nearly every tag is written without a space in it.
-                if !self.open.pop_if(name) {
-                    self.open.pop(name.trim_ascii_end())?;
-                }
+                let name = between(self.input.event(), "</", ">").trim_ascii_end();
+                self.open.pop(name)?;
                 self.namespaces.leave(self.open.depth());
                 if self.open.depth() == 0 {
                     self.root = Root::Closed;
