@@ -172,6 +172,13 @@ pub struct Details {
     pub is_inferred: bool,
 }
 
+impl Details {
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        *self == Details::default()
+    }
+}
+
 /// A typed link of a document or an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {

@@ -136,6 +136,7 @@ fn publish(folder: &Path, round: i64, pages: usize) -> Result<f64, Failure> {
         sitemap: false,
         html_links: false,
         allow_empty: false,
+        dry_run: false,
     };
     let now: DateTime<Utc> = "2026-03-10T12:00:00Z".parse()?;
     let now = now + TimeDelta::minutes(round);

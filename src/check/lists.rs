@@ -285,11 +285,33 @@ impl<'a, 'b> Lists<'a, 'b> {
         }
         for place in places {
             match self.loader.document(&place).await {
-                Ok(archive) if is_archive(&archive) => self.children(&archive).await,
+                Ok(archive) if is_archive(&archive) && !self.is_of_another(&archive).await => {
+                    self.children(&archive).await;
+                }
                 Ok(_) => {}
                 Err(error) => self.miss(error.problem(&place, &self.home.clone())),
             }
         }
+    }
+
+    /// Two collections may name one list; the index of that list then belongs to one of them, with everything that it
+    /// names. A Capability List that cannot be read tells nothing of whose it is.
+    async fn is_of_another(&mut self, archive: &Loaded) -> bool {
+        let up = archive.reading.document.link("up");
+        let Some(up) = up.and_then(|href| parse_near(href, &archive.url)) else {
+            return false;
+        };
+        if self.parents.is_empty() || self.parents.contains(&up) {
+            return false;
+        }
+        let Ok(parent) = self.loader.document(&up).await else {
+            return false;
+        };
+        let document = &parent.reading.document;
+        let describes = (document.link("describes")).and_then(|href| parse_near(href, &parent.url));
+        document.capability == Capability::CapabilityList
+            && !self.parents.contains(&parent.url)
+            && describes.is_none_or(|describes| describes != self.home)
     }
 
     fn check_up(&mut self, list: &Loaded) {

@@ -91,7 +91,6 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         }
         None => None,
     };
-    let is_dry = arguments.get_flag("dry-run");
     let bar = progress_bar();
     let progress = |done: usize, of: usize| {
         if of >= MANY {
@@ -102,18 +101,14 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
     let prepared = prepare(&mut order, live, Utc::now(), &progress);
     bar.finish_and_clear();
     let prepared = prepared.map_err(failed)?;
-    if !is_dry {
+    if !order.dry_run {
         carry_out(&order, &prepared, &mut || Ok(())).map_err(failed)?;
     }
     for remark in &prepared.found.remarks {
         let _ = writeln!(std::io::stderr(), "sitebell: {}", visible(remark, 500));
     }
-    print(&report(
-        &order,
-        &prepared,
-        is_dry,
-        arguments.contains_id("previous"),
-    ))?;
+    let asked_live = arguments.contains_id("previous");
+    print(&report(&order, &prepared, asked_live))?;
     Ok(Outcome::Done)
 }
 
@@ -171,6 +166,7 @@ fn order(arguments: &ArgMatches) -> Result<Order, CliError> {
         sitemap: settings.sitemap || arguments.get_flag("sitemap"),
         html_links: settings.html_links || arguments.get_flag("html-links"),
         allow_empty: arguments.get_flag("allow-empty"),
+        dry_run: arguments.get_flag("dry-run"),
     })
 }
 
@@ -230,7 +226,7 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-fn report(order: &Order, prepared: &Prepared, is_dry: bool, asked_live: bool) -> String {
+fn report(order: &Order, prepared: &Prepared, asked_live: bool) -> String {
     let mut text = String::new();
     let mut say = |line: &str| {
         text.push_str(line);
@@ -265,7 +261,7 @@ fn report(order: &Order, prepared: &Prepared, is_dry: bool, asked_live: bool) ->
     say(&match (told.len(), prepared.to_write.len()) {
         (0, 0) => format!("Nothing changed on {pages}, and nothing was written."),
         (changes, files) => {
-            let would = if is_dry {
+            let would = if order.dry_run {
                 "would be written"
             } else {
                 "written"
@@ -274,7 +270,7 @@ fn report(order: &Order, prepared: &Prepared, is_dry: bool, asked_live: bool) ->
             format!("{changes} on {pages}; {} {would}.", count(files, "file"))
         }
     });
-    if is_dry {
+    if order.dry_run {
         for file in &prepared.to_write {
             say(&format!("  {}", visible(file, 300)));
         }

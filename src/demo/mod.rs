@@ -92,6 +92,7 @@ impl Demo {
             sitemap: false,
             html_links: false,
             allow_empty: false,
+            dry_run: false,
         })
     }
 }

@@ -91,6 +91,7 @@ fn publish_once(folder: &Path, url: &Url, now: DateTime<Utc>) -> Result<usize, P
         sitemap: false,
         html_links: false,
         allow_empty: false,
+        dry_run: false,
     };
     let prepared = prepare(&mut order, None, now, &|_, _| ())?;
     carry_out(&order, &prepared, &mut || Ok(()))?;

@@ -27,6 +27,8 @@ pub(super) fn compare(site: &Site, before: Option<&State>, found: &Found) -> Vec
     for (page, then, now) in pairs(old, &found.pages) {
         match (then, now) {
             (None, Some(_)) => tell(page, ChangeKind::Created),
+            // Whoever goes there still finds it.
+            (Some(_), None) if found.left_out.contains(page) => {}
             (Some(_), None) => tell(page, ChangeKind::Deleted),
             (Some(then), Some(now)) if now.prints.differ(&then.prints) => {
                 tell(page, ChangeKind::Updated);

@@ -4,15 +4,16 @@
 //! what a link leads to outside of the folder: a site must not publish what is not its own. A file that cannot be read is
 //! an error and not a deleted page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
 use super::reader::{Is, read_all};
+use super::write::is_waiting;
 use super::{OWN_FOLDER, PublishError, at};
 use crate::text::MAX_ADDRESS_CHARS;
 
@@ -57,8 +58,12 @@ pub struct Found {
     pub pages: BTreeMap<String, FoundPage>,
     /// Pages that do no more than lead to another, with that address as they write it.
     pub signposts: BTreeMap<String, String>,
+    /// Pages that were published before and are none any more by the rules of the author, though their files are there.
+    pub left_out: BTreeSet<String>,
     /// What was passed over and might surprise, as sentences.
     pub remarks: Vec<String>,
+    /// What a run that was killed has left beside pages, as whole paths.
+    pub leftovers: Vec<PathBuf>,
     /// The rules by which the words of pages were told apart from the rest.
     pub rules: String,
 }
@@ -66,6 +71,24 @@ pub struct Found {
 /// A path as part of an address.
 pub(super) fn encode(path: &[u8]) -> String {
     percent_encode(path, ENCODED).to_string()
+}
+
+/// The file of a page below the folder, if it is there.
+pub(super) fn file_of(folder: &Path, address: &str) -> Option<PathBuf> {
+    let path: Vec<u8> = percent_decode_str(address).collect();
+    let names: &[&str] = match address.is_empty() || address.ends_with('/') {
+        true => &["index.html"],
+        false => &["", ".html"],
+    };
+    let mut paths = names.iter().map(|name| {
+        let path = [&path[..], name.as_bytes()].concat();
+        PathBuf::from(OsStr::from_bytes(&path))
+    });
+    let is_file = |path: &PathBuf| {
+        let file = folder.join(path).symlink_metadata();
+        file.is_ok_and(|file| file.is_file())
+    };
+    paths.find(is_file)
 }
 
 /// The address of a file, below that of the site.
@@ -97,11 +120,18 @@ pub fn read(
         rules,
         paths: Vec::new(),
         remarks: Vec::new(),
+        leftovers: Vec::new(),
     };
     walk.walk(Path::new(""))?;
-    let Walk { paths, remarks, .. } = walk;
+    let Walk {
+        paths,
+        remarks,
+        leftovers,
+        ..
+    } = walk;
     let mut found = Found {
         remarks,
+        leftovers,
         rules: rules.print(),
         ..Found::default()
     };
@@ -133,6 +163,7 @@ struct Walk<'a> {
     rules: &'a PageRules,
     paths: Vec<PathBuf>,
     remarks: Vec<String>,
+    leftovers: Vec<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -144,12 +175,17 @@ impl Walk<'_> {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
             let is_top = below.as_os_str().is_empty();
-            if name.as_bytes().starts_with(b".") || (is_top && name == OWN_FOLDER) {
+            let is_hidden = name.as_bytes().starts_with(b".");
+            if (is_hidden && !is_waiting(&name)) || (is_top && name == OWN_FOLDER) {
                 continue;
             }
             let path = below.join(&name);
             let kind = entry.file_type();
             let mut kind = kind.map_err(|error| at(&entry.path(), unreadable)(error))?;
+            if is_hidden {
+                self.leftovers.extend(kind.is_file().then(|| entry.path()));
+                continue;
+            }
             if kind.is_symlink() {
                 match self.behind(&entry.path()) {
                     Some(target) => kind = target,

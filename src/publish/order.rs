@@ -2,7 +2,7 @@
 //!
 //! [`prepare`] reads and decides, [`carry_out`] writes. In between, an author can look at what would happen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,8 @@ pub struct Order {
     pub html_links: bool,
     /// Whether a site may lose its last page.
     pub allow_empty: bool,
+    /// Whether this is only to see what would be done.
+    pub dry_run: bool,
 }
 
 /// What would be done.
@@ -53,6 +55,8 @@ pub struct Prepared {
     pub to_write: BTreeSet<String>,
     copied: Vec<Copied>,
     sitemap: Vec<(String, String)>,
+    /// The parts of an earlier sitemap that are none of this one.
+    old_sitemaps: Vec<PathBuf>,
     /// The pages that get a link, by their addresses below that of the site.
     linked: Vec<String>,
     /// The files of pages that should get a link, and have no head to put it into.
@@ -76,7 +80,15 @@ pub fn prepare(
         ));
     }
     let lock = write::lock(folder)?;
-    write::recover(folder)?;
+    if order.dry_run && write::is_between(folder) {
+        return refuse(format!(
+            "the last publication of {} was interrupted; publish once without --dry-run, which puts that right",
+            folder.display()
+        ));
+    }
+    if !order.dry_run {
+        write::recover(folder)?;
+    }
     state::check_places(folder)?;
     let (before, copied) = match live {
         Some((state, copied)) => (Some(state), copied),
@@ -86,14 +98,19 @@ pub fn prepare(
     let rules = order.rules.print();
     let known = before.as_ref().filter(|state| state.rules == rules);
     let known = |page: &str| known.and_then(|state| Some(state.pages.get(page)?.prints));
-    let found = folder::read(folder, site_chars, &order.rules, &known, progress)?;
+    let mut found = folder::read(folder, site_chars, &order.rules, &known, progress)?;
+    found.left_out = left_out(folder, before.as_ref(), &found);
     check(order, before.as_ref(), &found)?;
     let said = front_page(folder, &found, &order.site.url);
     order.site.about = std::mem::take(&mut order.site.about).or(said);
     let plan = plan::plan(&order.site, before.as_ref(), &found, &order.notes, now);
-    let sitemap = match order.sitemap {
-        true => sitemap::write(&order.site, &plan.state),
-        false => Vec::new(),
+    let (sitemap, old_sitemaps) = match order.sitemap {
+        true => {
+            let files = sitemap::write(&order.site, &plan.state);
+            let old = sitemap::left_over(folder, &files);
+            (files, old)
+        }
+        false => (Vec::new(), Vec::new()),
     };
     let mut prepared = Prepared {
         to_write: write::differences(folder, &plan, &copied)
@@ -104,6 +121,7 @@ pub fn prepare(
         found,
         copied,
         sitemap,
+        old_sitemaps,
         linked: Vec::new(),
         without_head: Vec::new(),
         _lock: lock,
@@ -136,12 +154,18 @@ pub fn prepare(
 /// Writes what was prepared.
 pub fn carry_out(order: &Order, prepared: &Prepared, watch: Watch<'_>) -> Result<(), PublishError> {
     let folder = &order.folder;
+    for left in &prepared.found.leftovers {
+        write::remove_file(left)?;
+    }
     write::write(folder, &prepared.plan, &prepared.copied, watch)?;
     for (name, text) in &prepared.sitemap {
         let path = folder.join(name);
         if !write::is_there(&path, text.as_bytes()) {
             write::write_file(&path, text.as_bytes(), watch)?;
         }
+    }
+    for old in &prepared.old_sitemaps {
+        write::remove_file(old)?;
     }
     for address in &prepared.linked {
         let page = &prepared.found.pages[address];
@@ -192,6 +216,24 @@ fn check(order: &Order, before: Option<&State>, found: &Found) -> Result<(), Pub
         }
     }
     Ok(())
+}
+
+/// The pages that were published and are none any more by the rules of the author, though their files are there.
+fn left_out(folder: &Path, before: Option<&State>, found: &Found) -> BTreeSet<String> {
+    let published = before.iter().flat_map(|state| state.pages.keys());
+    let is_found =
+        |page: &String| found.pages.contains_key(page) || found.signposts.contains_key(page);
+    let missing: Vec<&String> = published.filter(|page| !is_found(page)).collect();
+    if missing.is_empty() {
+        return BTreeSet::new();
+    }
+    // One that is there under another address has moved.
+    let files: HashSet<&Path> = found.pages.values().map(|page| &*page.path).collect();
+    let is_left_out = |page: &&String| {
+        let file = folder::file_of(folder, page);
+        file.is_some_and(|file| !files.contains(&*file))
+    };
+    missing.into_iter().filter(is_left_out).cloned().collect()
 }
 
 /// What the front page says about the site, for what its author did not say otherwise. One that is no page of the site,

@@ -4,8 +4,10 @@
 //! step. The entry point changes only when the set of collections does, and is renamed into its place after that.
 //! Whatever a run that was killed has left behind is tidied up by the next.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -18,6 +20,9 @@ use super::{ENTRY_POINT, OWN_FOLDER, PublishError, at};
 const NEW_FOLDER: &str = ".sitebell-new";
 /// The old folder, on file systems where two folders cannot change places in one step.
 const OLD_FOLDER: &str = ".sitebell-old";
+
+/// How the names of files end that wait beside their places.
+const WAITING: &str = ".sitebell-new";
 
 /// Files that are written before they are waited for.
 const AT_ONCE: usize = 16;
@@ -64,12 +69,18 @@ pub fn lock(folder: &Path) -> Result<File, PublishError> {
     }
 }
 
+/// Whether a run was killed between the two steps of [`follow_in_place`].
+pub fn is_between(folder: &Path) -> bool {
+    folder.join(OLD_FOLDER).is_dir() && !folder.join(OWN_FOLDER).exists()
+}
+
 /// Tidies up after a run that was killed.
 pub fn recover(folder: &Path) -> Result<(), PublishError> {
     let (own, old) = (folder.join(OWN_FOLDER), folder.join(OLD_FOLDER));
-    if old.is_dir() && !own.exists() {
+    if is_between(folder) {
         fs::rename(&old, &own).map_err(at(&old, "cannot be put back"))?;
     }
+    remove_file(&beside(&folder.join(ENTRY_POINT)))?;
     for left in [NEW_FOLDER, OLD_FOLDER] {
         remove(&folder.join(left))?;
     }
@@ -150,8 +161,16 @@ pub fn write_file(path: &Path, bytes: &[u8], watch: Watch<'_>) -> Result<(), Pub
 
 /// Where a file waits until it takes its place.
 fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.sitebell-new"))
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(WAITING);
+    path.with_file_name(name)
+}
+
+/// Whether a file of this name waits to take its place.
+pub(super) fn is_waiting(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(b".") && name.len() > 1 + WAITING.len() && name.ends_with(WAITING.as_bytes())
 }
 
 /// Writes a file beside its place. It need not be on the disk yet.
@@ -180,10 +199,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    unlink(path)?;
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
     Ok(file)
@@ -254,6 +270,18 @@ fn follow_in_place(folder: &Path, watch: Watch<'_>) -> Result<(), PublishError> 
     fs::rename(&new, &own).map_err(failed)?;
     step(watch, &old)?;
     remove(&old)
+}
+
+/// Removes a file, if it is there.
+pub fn remove_file(path: &Path) -> Result<(), PublishError> {
+    unlink(path).map_err(at(path, "cannot be removed"))
+}
+
+fn unlink(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn remove(folder: &Path) -> Result<(), PublishError> {

@@ -31,7 +31,7 @@ struct ListForm {
 /// None if there is nothing to say.
 pub(super) fn from_details(details: &Details) -> Option<String> {
     // Asked of every change: the comparison is much cheaper than writing nothing.
-    if *details == Details::default() {
+    if details.is_empty() {
         return None;
     }
     Some(written(details))

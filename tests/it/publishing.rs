@@ -18,7 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sitebell::check::{CheckSettings, Checked};
 use sitebell::publish::folder::PageRules;
 use sitebell::publish::notes::Notes;
-use sitebell::publish::order::{Order, carry_out, prepare};
+use sitebell::publish::order::{Order, Prepared, carry_out, prepare};
 use sitebell::publish::{Collection, PublishError, Site};
 use sitebell::site::About;
 use tempfile::TempDir;
@@ -60,6 +60,7 @@ impl Author {
             sitemap: false,
             html_links: false,
             allow_empty: false,
+            dry_run: false,
         };
         let now: DateTime<Utc> = NOW.parse().unwrap();
         Author {
@@ -105,11 +106,16 @@ impl Author {
         self.publish_watched(&mut || Ok(()))
     }
 
+    /// What would be done.
+    pub fn prepare(&mut self) -> Result<Prepared, PublishError> {
+        prepare(&mut self.order, None, self.now, &|_, _| {})
+    }
+
     pub fn publish_watched(
         &mut self,
         watch: &mut dyn FnMut() -> io::Result<()>,
     ) -> Result<Vec<String>, PublishError> {
-        let prepared = prepare(&mut self.order, None, self.now, &|_, _| {})?;
+        let prepared = self.prepare()?;
         carry_out(&self.order, &prepared, watch)?;
         let told = prepared.plan.told.iter();
         Ok(told

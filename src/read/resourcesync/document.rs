@@ -164,15 +164,11 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What else is said about the page or document, links included.
-    #[serde(skip_serializing_if = "says_nothing")]
+    #[serde(skip_serializing_if = "Details::is_empty")]
     pub details: Details,
     /// The line on which the entry begins; 0 where there is none.
     #[serde(skip)]
     pub line: u32,
-}
-
-fn says_nothing(details: &Details) -> bool {
-    *details == Details::default()
 }
 
 impl Document {

@@ -167,6 +167,8 @@ struct ChangeForm {
     datetime: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    details: Details,
 }
 
 /// None if it is too long even without its changes.
@@ -205,6 +207,7 @@ fn change_form(change: &Change) -> ChangeForm {
         kind: change.kind.as_str().to_owned(),
         datetime: change.datetime.to_string(),
         title: change.title.clone(),
+        details: change.details.clone(),
     }
 }
 
@@ -218,7 +221,7 @@ fn from_text(text: &str, made_at: DateTime<Utc>) -> Option<Found> {
                 kind: ChangeKind::parse(&change.kind)?,
                 datetime: Moment::parse(&change.datetime).ok()?,
                 title: change.title,
-                details: Details::default(),
+                details: change.details,
             })
         });
         Some(FoundCollection {
@@ -245,6 +248,7 @@ fn from_text(text: &str, made_at: DateTime<Utc>) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::Link;
     use crate::problem::{Code, Problem};
 
     fn found(changes: usize, problems: usize) -> Found {
@@ -254,7 +258,11 @@ mod tests {
             kind: ChangeKind::Updated,
             datetime: "2026-03-09".parse().unwrap(),
             title: None,
-            details: Details::default(),
+            details: Details {
+                note: Some("New photos".to_owned()),
+                links: vec![Link::new("successor-version", "https://fox.example/den")],
+                ..Details::default()
+            },
         };
         let problem = Problem::new(Code::NoUp, &url, "x".repeat(500)).at(7);
         Found {

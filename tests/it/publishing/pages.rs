@@ -87,6 +87,21 @@ fn rules_that_change_are_no_news_and_hold_from_then_on() {
 }
 
 #[test]
+fn a_page_that_its_author_leaves_out_from_now_on_is_not_called_deleted() {
+    let mut author = Author::new();
+    author.order.rules = rules(&[], &["art/*.png"]);
+    author.file("art/fox.png", "one");
+    author.page("fox/old.html", "Old");
+    author.publish();
+    author.order.rules = rules(&["fox/den.html", "fox/old.html"], &[]);
+    author.remove("fox/old.html");
+    assert_eq!(author.publish(), ["deleted fox/old.html"]);
+    assert_eq!(author.publish(), NOTHING);
+    author.order.rules = rules(&[], &[]);
+    assert_eq!(author.publish(), ["created fox/den.html"]);
+}
+
+#[test]
 fn the_page_for_errors_and_what_is_hidden_are_no_pages() {
     let mut author = Author::new();
     author.page("404.html", "Not here");
@@ -133,4 +148,19 @@ fn an_empty_page_is_a_page() {
     // Where there are no words at all, every byte counts.
     author.file("index.html", "<body><script>app(2)</script>");
     assert_eq!(author.publish(), ["updated "]);
+}
+
+#[test]
+fn parts_of_a_sitemap_that_was_longer_are_removed_and_those_of_others_stay() {
+    let mut author = Author::new();
+    author.order.sitemap = true;
+    for part in 1..4 {
+        let mark = sitebell::publish::state::MARK;
+        author.file(format!("sitemap-{part}.xml"), &format!("{mark}<urlset/>"));
+    }
+    author.file("sitemap-4.xml", "<urlset/>");
+    author.publish();
+    let there = (1..5).filter(|part| author.path(format!("sitemap-{part}.xml")).exists());
+    assert_eq!(there.collect::<Vec<_>>(), [4]);
+    assert!(author.path("sitemap.xml").exists());
 }

@@ -175,3 +175,28 @@ fn a_collection_that_cannot_be_read_is_not_taken_over_by_another_one() {
         ],
     );
 }
+
+#[test]
+fn the_index_of_a_list_that_two_collections_name_brings_no_changes_into_the_wrong_one() {
+    replay(
+        1,
+        vec![
+            Check { after: 1 },
+            Site(MoveClock { minutes: 1642 }),
+            Site(Add { collection: 2 }),
+            rotate(),
+            Site(Share {
+                of: 0,
+                with: 2,
+                list: 255,
+            }),
+            Site(Rotate {
+                to: 2,
+                how: Rotation::Replaces { is_gone: false },
+            }),
+            rotate(),
+            publish(0),
+            Check { after: 1 },
+        ],
+    );
+}
