@@ -57,7 +57,7 @@ impl Ours {
         let policy = Policy::new(HOUR, Some(HOUR), Some(HOUR));
         let work = Work {
             listener: Arc::new(|_, _, _| {}),
-            title_listener: Arc::new(|_| {}),
+            words_listener: Arc::new(|_| {}),
             watcher: Arc::new(|_, _| {}),
             store: store.clone(),
             fetcher: fetcher.clone(),

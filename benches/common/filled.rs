@@ -51,6 +51,7 @@ pub fn found(
             format: Format::ResourceSync,
             title: title.to_owned(),
             about: About::default(),
+            described_by: None,
             looked_at: None,
         }),
         status: SiteStatus::Ok,

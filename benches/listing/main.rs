@@ -151,6 +151,7 @@ fn track(sighted: Sighted, is_first: bool, known: &KnownPages) -> Result<KnownPa
         sighted,
         is_complete: true,
         made_at: None,
+        titles: None,
         document: host(),
     };
     let now = "2026-03-01T00:00:00Z".parse()?;

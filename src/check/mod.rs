@@ -81,6 +81,8 @@ pub struct SiteReading {
     pub title: String,
     /// What it says about itself.
     pub about: About,
+    /// Where it is described for people, in the words of the source.
+    pub described_by: Option<Url>,
 }
 
 /// A collection as it was read.
@@ -127,6 +129,8 @@ pub struct CollectionReading {
 pub struct PagesReading {
     /// The pages; none if every document is as it was, and so is every page.
     pub sighted: Option<Sighted>,
+    /// The document that gives the pages their titles, if there is one.
+    pub titles: Option<Url>,
     /// When the list was made, if it says so.
     pub made_at: Option<Moment>,
     /// The document at its top.
@@ -241,6 +245,7 @@ async fn check_address(
             .clone()
             .unwrap_or_else(|| titles::fallback(&site.at_root("/"))),
         about,
+        described_by: root.and_then(|root| root.described_by),
     };
     let (requests, bytes) = (loader.requests(), loader.bytes());
     Ok(Checked {

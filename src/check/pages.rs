@@ -93,14 +93,16 @@ pub(super) async fn walk(
         // None of them could be read; the plain list still says something.
     }
     let mut walk = Walk::new(loader, remembered);
+    let named = root.titles.clone();
     walk.read(root).await;
     walk.read_days(now).await;
+    walk.find_titles(named, remembered);
     let is_as_before = remembered.is_some_and(|known| known.lists == lists && walk.is_as(known));
     if !is_as_before {
         walk.recall().await;
         walk.dispel_doubts().await;
     }
-    walk.give_titles(&mut top).await;
+    walk.give_titles(&mut top, is_as_before).await;
     let is_whole = walk.is_whole;
     let (mut reading, is_complete) = walk.finish(&top.url, is_as_before);
     let id = match (&mut reading.sighted, remembered) {
@@ -163,6 +165,7 @@ pub(super) struct Walk<'a, 'b> {
     seen: HashSet<Url>,
     /// Those among them with pages that have not changed.
     unchanged: Vec<Url>,
+    /// The document that gives the pages their titles.
     titles: Option<Url>,
     days: Option<Url>,
     /// Whether documents of single days are there as well, which are others each day.
@@ -396,7 +399,9 @@ impl<'a, 'b> Walk<'a, 'b> {
         };
         let is_same_age = self.made_at.is_none() || self.made_at == pages.state.made_at;
         let is_same = self.is_complete && !self.has_days && self.sighted.is_unchanged();
-        is_same && is_same_age && self.has_pages && pages.state.is_settled
+        let has_same_titles =
+            self.titles.as_ref().map(Url::as_str) == pages.state.titles.as_deref();
+        is_same && is_same_age && has_same_titles && self.has_pages && pages.state.is_settled
     }
 
     /// Finds out which pages are known. Whoever saves what is concluded without it is told by the memory itself.
@@ -437,6 +442,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.sighted.settle();
         let reading = PagesReading {
             sighted: (!is_as_before).then_some(self.sighted),
+            titles: self.titles,
             made_at: self.made_at,
             document: document.clone(),
         };

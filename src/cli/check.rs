@@ -243,7 +243,7 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         title: &site.title,
         about: &site.about,
         page: Cow::Borrowed(&page),
-        described_by: None,
+        described_by: site.described_by.as_ref(),
         via: site.root.as_ref(),
     };
     feed::to_atom(&Document {

@@ -19,7 +19,7 @@ use super::{CliError, Outcome, config, print};
 use crate::config::Config;
 use crate::fetch::Fetcher;
 use crate::handbook;
-use crate::schedule::{Clock, Scheduler, Work, upkeep};
+use crate::schedule::{Clock, Scheduler, WordsListener, Work, upkeep};
 use crate::secret::FirstKey;
 use crate::store::{ServeLock, Store};
 use crate::web::feeds::Feeds;
@@ -108,6 +108,10 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
     let readings = Arc::new(Readings::default());
     let reports = Arc::new(Reports::new(settings.clone(), config.service.keep_reports));
     let rhythm = Arc::new(Rhythm::new(store.clone(), clock.clone()));
+    let words_listener: WordsListener = Arc::new({
+        let feeds = feeds.clone();
+        move |site| feeds.reworded(site)
+    });
     let scheduler = Scheduler::start(Work {
         store: store.clone(),
         fetcher: fetcher.clone(),
@@ -125,10 +129,7 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
                 readings.ended(site);
             }
         }),
-        title_listener: Arc::new({
-            let feeds = feeds.clone();
-            move |site| feeds.retitled(site)
-        }),
+        words_listener: words_listener.clone(),
         watcher: Arc::new({
             let readings = readings.clone();
             move |site, url| readings.document(site, url)
@@ -140,6 +141,7 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
         config.service.upkeep,
         scheduler.clone(),
         store.clone(),
+        words_listener,
         clock.clone(),
     )
     .await

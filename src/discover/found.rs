@@ -68,6 +68,8 @@ pub struct ListRoot {
     pub more: Vec<Url>,
     /// Those that belong to them and could not be read, which was told: their pages are as they were.
     pub failed: Vec<Url>,
+    /// A document that the site names, which gives the pages their titles.
+    pub titles: Option<Url>,
     /// How they were found.
     pub found_by: FoundBy,
 }

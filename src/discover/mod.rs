@@ -58,6 +58,7 @@ pub async fn discover(
         beside: beside.map(|list| list.url.clone()).collect(),
         tried: Vec::new(),
         page_error: None,
+        indexes: Vec::new(),
     };
     let remembered = memory.and_then(|memory| memory.root.as_ref());
     let is_list = memory.is_some_and(|memory| !memory.has_log());
@@ -66,22 +67,29 @@ pub async fn discover(
             .looked_at
             .is_none_or(|looked_at| looked_at + LOOK_AGAIN < now)
     });
-    let (found, is_anew) = match remembered {
+    // What was found before and cannot be used just now is not nothing.
+    let mut is_broken = false;
+    let (mut found, is_anew) = match remembered {
         Some(url) if !(is_list && is_due) => search.again(loader, site, url, is_list).await?,
         Some(url) => {
             let found = search.anew(loader, site).await?;
             let format = memory.and_then(|memory| memory.format);
             match found {
                 Some(found) if search.is_worth_it(&found, format) => (Some(found), true),
-                found => (search.as_before(loader, site, url, found).await?, true),
+                found => {
+                    let (found, was_looked_for) =
+                        search.as_before(loader, site, url, found).await?;
+                    is_broken = found.is_none() && !was_looked_for;
+                    (found, true)
+                }
             }
         }
         None => (search.anew(loader, site).await?, true),
     };
-    if found.is_none() && is_anew {
+    if found.is_none() && is_anew && !is_broken {
         search.tell_nothing(loader, site);
     }
-    match &found {
+    match &mut found {
         Some(Found::Log(root)) if root.found_by != FoundBy::WellKnown => {
             let words = root.found_by.words();
             let message = format!("the description of the site was found {words}");
@@ -89,6 +97,10 @@ pub async fn discover(
             loader.problems.add(problem);
         }
         Some(Found::Lists(root)) => {
+            root.titles = search.indexes.first().cloned();
+            if let Some(url) = &root.titles {
+                search.note(Format::Spxi, url, "read for titles");
+            }
             if is_anew {
                 search.note_the_others(site, root);
             }
@@ -130,6 +142,9 @@ struct Search {
     tried: Vec<Tried>,
     /// What is wrong with the page that was typed, should nothing else be found.
     page_error: Option<LoadError>,
+    /// The SPXI indexes that the site names. A sitemap tells when its pages changed, and such an index what they are
+    /// called.
+    indexes: Vec<Url>,
 }
 
 impl Search {
@@ -160,26 +175,26 @@ impl Search {
     }
 
     /// Reads the lists that were found before, though others were come upon: a robots.txt that could not be read this once
-    /// must not make another site of this one.
+    /// must not make another site of this one. Says whether anything else was looked for where they are not.
     async fn as_before(
         &mut self,
         loader: &mut Loader<'_>,
         site: &SiteUrl,
         url: &Url,
         found: Option<Found>,
-    ) -> Result<Option<Found>, DiscoverError> {
+    ) -> Result<(Option<Found>, bool), DiscoverError> {
         if let Some(Found::Lists(mut root)) = found {
             if root.lists.iter().any(|list| list.asked == *url) {
                 let is_read = |other: &Url| root.lists.iter().any(|list| list.asked == *other);
                 let others = self.beside.iter().filter(|other| !is_read(other));
                 root.more = others.cloned().collect();
-                return Ok(Some(Found::Lists(root)));
+                return Ok((Some(Found::Lists(root)), true));
             }
             for list in &root.lists {
                 loader.forget(&list.asked);
             }
         }
-        Ok(self.again(loader, site, url, true).await?.0)
+        self.again(loader, site, url, true).await
     }
 
     /// Reads the root document that was found before. Only if it is not there any more is another one looked for.
@@ -243,6 +258,7 @@ impl Search {
                         lists: vec![list],
                         more: more.into(),
                         failed,
+                        titles: None,
                         found_by: FoundBy::Remembered,
                     });
                 }
@@ -295,7 +311,7 @@ impl Search {
         let mut candidates_left = MAX_CANDIDATES;
         let mut typed = None;
         self.page_error = None;
-        let (mut linked, mut indexes) = (Vec::new(), Vec::new());
+        let mut linked = Vec::new();
         match loader.page(site.url(), &self.known).await {
             Ok(Page::Document(result)) => typed = Some(result),
             // Whoever names a list means that list.
@@ -320,7 +336,7 @@ impl Search {
                     ));
                 }
                 linked = self::targets(&links, "sitemap");
-                indexes = linked_indexes(&links, site);
+                self.indexes = linked_indexes(&links, site);
             }
             Err(error) if is_forbidden_by_robots(&error) => {}
             Err(error) => self.page_error = Some(error),
@@ -345,7 +361,7 @@ impl Search {
                 .as_ref()
                 .map_or_else(Vec::new, |robots| robots.indexes()),
         );
-        indexes.extend(allowed);
+        self.indexes.extend(allowed);
         if named.is_empty() {
             self.note(
                 Format::Sitemap,
@@ -371,7 +387,7 @@ impl Search {
         if matches!(self.page_error, Some(LoadError::Broken(_))) {
             return None;
         }
-        self.at_usual_places(loader, site, indexes).await
+        self.at_usual_places(loader, site).await
     }
 
     /// Tells that nothing was found, and what may be the reason.
@@ -434,6 +450,7 @@ impl Search {
             lists: found,
             more,
             failed,
+            titles: None,
             found_by,
         }))
     }
@@ -444,6 +461,7 @@ fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
         lists,
         more: Vec::new(),
         failed: Vec::new(),
+        titles: None,
         found_by,
     })
 }

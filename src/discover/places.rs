@@ -16,12 +16,11 @@ const MAX_INDEXES: usize = 2;
 const INDEX_NAME: &str = "spxi-index.jsonld";
 
 impl Search {
-    /// Looks where such documents usually are, as long as that is not asking too much. `indexes` are named by the site.
+    /// Looks where such documents usually are, as long as that is not asking too much.
     pub(super) async fn at_usual_places(
         &mut self,
         loader: &mut Loader<'_>,
         site: &SiteUrl,
-        indexes: Vec<Url>,
     ) -> Option<Found> {
         // A host that sends everybody elsewhere would do so every time.
         let home = (loader.known_page(site.url())).map_or(site.url(), |(answered, _)| answered);
@@ -41,8 +40,8 @@ impl Search {
         // What is named comes before all that is guessed, but a sitemap tells when its pages changed, and an index not.
         let after = (places.iter()).position(|(_, url)| url.path() == "/sitemap.xml");
         let after = after.map_or(0, |place| place + 1);
-        places.retain(|(_, url)| !indexes.contains(url));
-        let named = indexes.into_iter().take(MAX_INDEXES);
+        places.retain(|(_, url)| !self.indexes.contains(url));
+        let named = self.indexes.iter().take(MAX_INDEXES).cloned();
         places.splice(after..after, named.map(|url| (Format::Spxi, url)));
         for (format, url) in places {
             if loader.requests() >= MAX_REQUESTS {

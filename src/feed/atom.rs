@@ -10,7 +10,8 @@ use atom_syndication::{
 };
 use chrono::{DateTime, Utc};
 
-use super::{Document, Item, Subject, authors, content, href, legal, links_of, subtitle};
+use super::{Document, Item, Room, Subject, authors, fitting, href, legal, links_of, subtitle};
+use crate::change::ChangedPage;
 
 const ATOM: &str = "application/atom+xml";
 const JSON: &str = "application/feed+json";
@@ -27,14 +28,18 @@ pub fn to_atom(document: &Document<'_>) -> String {
 
 /// Writes the document at the end of what is there.
 pub fn write_atom(document: &Document<'_>, written: &mut Vec<u8>) {
+    fitting(written, |room, written| write(document, room, written));
+}
+
+fn write(document: &Document<'_>, room: Room, written: &mut Vec<u8>) {
     let subject = document.subject;
-    let entries = document.laid_out().into_iter();
-    let entries = entries.map(|(item, allowed)| entry(item, allowed, document.has_sources));
+    let entries = document.laid_out(room);
+    let entries = entries.map(|(item, listed)| entry(document, item, listed, room));
     let mut feed = Feed {
         id: legal(&*subject.id),
         title: text(subject.title),
         updated: time(document.updated_at()),
-        authors: persons(subject),
+        authors: persons(subject, room),
         links: links(document),
         subtitle: Some(text(subtitle(subject))),
         generator: Some(Generator {
@@ -71,42 +76,48 @@ pub fn write_atom(document: &Document<'_>, written: &mut Vec<u8>) {
     written.push(b'\n');
 }
 
-fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
-    let listed = content::listed(&item.pages, allowed);
-    let mut links = vec![link("alternate", &item.alternate(), Some("text/html"))];
+fn entry(
+    document: &Document<'_>,
+    item: &Item<'_>,
+    listed: &[ChangedPage<'_>],
+    room: Room,
+) -> AtomEntry {
+    let subject = item.subject;
+    let alternate = item.alternate(listed);
+    let mut links = vec![link("alternate", &alternate, Some("text/html"))];
     // A page that is the alternate already needs no second link.
-    let alternate = item.alternate();
     let related = links_of(listed).filter(|page| page.url != *alternate);
     links.extend(related.map(|page| link("related", &page.url, None)));
-    let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
+    let html = item.content(listed, room);
+    let rights = subject.about.rights.as_deref().filter(|_| room.has_words);
+    // What is said of the feed as a whole holds for its entries, unless theirs is another.
+    let language = subject.about.language.as_ref();
+    let language = language.filter(|own| document.subject.about.language.as_ref() != Some(*own));
     // Every field is named, because the default of a time is read from a text each time.
     AtomEntry {
         id: legal(&*item.id),
-        title: text(item.title()),
+        title: text(room.cut(&item.title())),
         updated: time(item.updated_at),
-        categories: categories(item),
+        categories: categories(item, room),
         links,
-        source: has_source.then(|| Source {
-            id: legal(&*item.subject.id),
-            title: text(item.subject.title),
+        source: document.has_sources.then(|| Source {
+            id: legal(&*subject.id),
+            title: text(room.cut(subject.title)),
             updated: time(item.updated_at),
-            authors: persons(item.subject),
-            links: vec![link(
-                "alternate",
-                item.subject.page.as_str(),
-                Some("text/html"),
-            )],
+            authors: persons(subject, room),
+            links: vec![link("alternate", subject.page.as_str(), Some("text/html"))],
             categories: Vec::new(),
             contributors: Vec::new(),
             generator: None,
             icon: None,
             logo: None,
-            rights: None,
+            rights: rights.map(text),
             subtitle: None,
         }),
         content: Some(Content {
             value: Some(legal(html)),
             content_type: Some("html".into()),
+            lang: language.cloned(),
             ..Content::default()
         }),
         authors: Vec::new(),
@@ -119,7 +130,7 @@ fn entry(item: &Item<'_>, allowed: usize, has_source: bool) -> AtomEntry {
     }
 }
 
-fn categories(item: &Item<'_>) -> Vec<Category> {
+fn categories(item: &Item<'_>, room: Room) -> Vec<Category> {
     let category = |term: String| Category {
         term,
         scheme: None,
@@ -127,7 +138,7 @@ fn categories(item: &Item<'_>) -> Vec<Category> {
     };
     let kinds = item.kinds().into_iter();
     let kinds = kinds.map(|kind| kind.as_str().to_owned());
-    kinds.chain(item.tags()).map(category).collect()
+    kinds.chain(item.tags(room.tags)).map(category).collect()
 }
 
 fn links(document: &Document<'_>) -> Vec<Link> {
@@ -154,18 +165,19 @@ fn links(document: &Document<'_>) -> Vec<Link> {
     links
 }
 
-fn persons(subject: &Subject<'_>) -> Vec<Person> {
+fn persons(subject: &Subject<'_>, room: Room) -> Vec<Person> {
     let person = |name| Person {
         name,
         ..Person::default()
     };
-    authors(subject).into_iter().map(person).collect()
+    let names = authors(subject, room).into_iter();
+    names.map(person).collect()
 }
 
 fn link(rel: &str, to: &str, media_type: Option<&str>) -> Link {
     Link {
         rel: rel.into(),
-        href: href(to),
+        href: href(to).into_owned(),
         mime_type: media_type.map(str::to_owned),
         ..Link::default()
     }

@@ -9,6 +9,8 @@ use crate::change::{Change, ChangeKind, ChangedPage, NetChange};
 use crate::moment::{Moment, Precision};
 use crate::text::readable;
 
+use super::href;
+
 /// What a page takes besides its address and its name, escaped twice.
 const LINE_BYTES: usize = 330;
 
@@ -35,6 +37,8 @@ const INFERRED: &str = "inferred, not stated";
 #[template(path = "feed/entry.html")]
 struct Contents<'a> {
     note: Option<&'a str>,
+    /// Whether no page is listed here.
+    is_empty: bool,
     groups: Vec<Group<'a>>,
     more: usize,
     more_url: Option<&'a str>,
@@ -46,7 +50,7 @@ struct Group<'a> {
 }
 
 struct PageLine<'a> {
-    url: &'a str,
+    url: Cow<'a, str>,
     name: Cow<'a, str>,
     linked: bool,
     datetime: String,
@@ -57,7 +61,7 @@ struct PageLine<'a> {
     language: Option<&'a str>,
 }
 
-/// The pages that are listed if so many bytes are allowed: the newest ones, and at least one.
+/// The pages that are listed if so many bytes are allowed: the newest ones.
 pub(super) fn listed<'a, 'b>(
     pages: &'b [ChangedPage<'a>],
     allowed: usize,
@@ -67,7 +71,7 @@ pub(super) fn listed<'a, 'b>(
         bytes += page_cost(page);
         bytes <= allowed
     });
-    let count = fits.count().max(1).min(pages.len());
+    let count = fits.count();
     &pages[pages.len() - count..]
 }
 
@@ -80,6 +84,7 @@ pub(super) fn html(
 ) -> String {
     let contents = Contents {
         note,
+        is_empty: listed.is_empty(),
         groups: groups(listed),
         more: all - listed.len(),
         more_url,
@@ -193,7 +198,7 @@ fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
         .chain(details.is_inferred.then(|| INFERRED.to_owned()))
         .collect();
     PageLine {
-        url: &change.url,
+        url: href(&change.url),
         name: name(change),
         linked: is_there(page.net),
         datetime: change.datetime.to_string(),

@@ -3,21 +3,28 @@
 use chrono::SecondsFormat;
 use serde_json::{Value, json};
 
-use super::{Document, Item, authors, content, href, legal, subtitle};
+use super::{Document, Item, Room, authors, fitting, href, legal, subtitle};
+use crate::change::ChangedPage;
 
-/// The document.
-pub fn to_json(document: &Document<'_>) -> String {
+/// Writes the document at the end of what is there.
+pub fn write_json(document: &Document<'_>, written: &mut Vec<u8>) {
+    fitting(written, |room, written| {
+        written.extend_from_slice(format!("{}\n", feed(document, room)).as_bytes());
+    });
+}
+
+fn feed(document: &Document<'_>, room: Room) -> Value {
     let subject = document.subject;
-    let items = document.laid_out().into_iter();
+    let items = document.laid_out(room);
     let items: Vec<Value> = items
-        .map(|(item, allowed)| item_json(item, allowed))
+        .map(|(item, listed)| item_json(item, listed, room))
         .collect();
     let mut feed = json!({
         "version": "https://jsonfeed.org/version/1.1",
         "title": legal(subject.title),
         "home_page_url": href(subject.page.as_str()),
         "description": legal(subtitle(subject)),
-        "authors": persons(&authors(subject)),
+        "authors": persons(&authors(subject, room)),
     });
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -32,23 +39,22 @@ pub fn to_json(document: &Document<'_>) -> String {
         next.or(document.links.prev_archive.as_ref()).cloned(),
     );
     feed["items"] = items.into();
-    format!("{feed}\n")
+    feed
 }
 
-fn item_json(item: &Item<'_>, allowed: usize) -> Value {
-    let listed = content::listed(&item.pages, allowed);
-    let html = content::html(listed, item.pages.len(), item.url.as_deref(), item.note);
+fn item_json(item: &Item<'_>, listed: &[ChangedPage<'_>], room: Room) -> Value {
+    let html = item.content(listed, room);
     let kinds = item.kinds().into_iter();
     let kinds = kinds.map(|kind| kind.as_str().to_owned());
-    let tags: Vec<String> = kinds.chain(item.tags()).collect();
+    let tags: Vec<String> = kinds.chain(item.tags(room.tags)).collect();
     let time = item.updated_at.to_rfc3339_opts(SecondsFormat::Micros, true);
     json!({
         "id": legal(&*item.id),
-        "url": href(&item.alternate()),
-        "title": legal(item.title()),
+        "url": href(&item.alternate(listed)),
+        "title": legal(room.cut(&item.title())),
         "content_html": legal(html),
         "date_published": time,
-        "authors": persons(&authors(item.subject)),
+        "authors": persons(&authors(item.subject, room)),
         "tags": tags,
     })
 }

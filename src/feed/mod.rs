@@ -19,14 +19,10 @@ use crate::text::is_legal;
 
 pub use atom::{to_atom, write_atom};
 pub use content::{name as page_name, size_in_words, time_in_words};
-pub use json::to_json;
+pub use json::write_json;
 
-/// The most that a document should have; feed readers give up on documents that are much larger.
-const MAX_BYTES: usize = 400_000;
-/// Categories of one item that come from its pages.
-const MAX_TAGS: usize = 20;
-/// What an item may have of that whatever the others need.
-const ITEM_BYTES: usize = 6_000;
+/// The most that a document has; feed readers give up on documents that are much larger.
+const MAX_BYTES: usize = 490_000;
 
 /// Whether a byte may stand anywhere in an address.
 const PLAIN_IN_HREF: [bool; 256] = {
@@ -54,6 +50,66 @@ pub struct Subject<'a> {
     pub described_by: Option<&'a Url>,
     /// The document that the changes came from.
     pub via: Option<&'a Url>,
+}
+
+/// How much of everything there is room for in a document.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Bytes for the lists of pages.
+    bytes: usize,
+    /// What an item may have of that whatever the others need.
+    item_bytes: usize,
+    /// Categories of one item that come from its pages.
+    tags: usize,
+    /// Authors of each subject.
+    authors: usize,
+    /// Characters of a title or a name.
+    chars: usize,
+    /// Whether items say what is said before their pages, and what others may do with them.
+    has_words: bool,
+}
+
+/// What nearly all documents have room for, and what those have whose sites tell as much as they can: their items list no
+/// page whose address alone is too long, but lead to our own page about it.
+const ROOMS: [Room; 2] = [
+    Room {
+        bytes: 400_000,
+        item_bytes: 6_000,
+        tags: 20,
+        authors: usize::MAX,
+        chars: usize::MAX,
+        has_words: true,
+    },
+    Room {
+        bytes: 100_000,
+        item_bytes: 2_000,
+        tags: 0,
+        authors: 1,
+        chars: 100,
+        has_words: false,
+    },
+];
+
+impl Room {
+    /// A title or a name, as far as there is room for it.
+    fn cut<'a>(self, text: &'a str) -> Cow<'a, str> {
+        match text.char_indices().nth(self.chars) {
+            Some((end, _)) => Cow::Owned(format!("{}\u{2026}", &text[..end])),
+            None => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// Writes a document at the end of what is there, so that it is not too large.
+fn fitting(written: &mut Vec<u8>, write: impl Fn(Room, &mut Vec<u8>)) {
+    let begin = written.len();
+    for room in ROOMS {
+        written.truncate(begin);
+        write(room, written);
+        if written.len() - begin <= MAX_BYTES {
+            break;
+        }
+    }
 }
 
 /// One item of a feed: what a check found in a collection, or what it found about one page.
@@ -198,6 +254,12 @@ impl Item<'_> {
         self.page.unwrap_or_default()
     }
 
+    /// The pages that there is room for as HTML, with a word on how many there are besides.
+    fn content(&self, listed: &[ChangedPage<'_>], room: Room) -> String {
+        let note = self.note.filter(|_| room.has_words);
+        content::html(listed, self.pages.len(), self.url.as_deref(), note)
+    }
+
     /// Some of its pages as HTML, with a word on how many there are besides.
     pub fn html(&self, pages: std::ops::Range<usize>) -> String {
         let url = self.url.as_deref();
@@ -210,22 +272,26 @@ impl Item<'_> {
         content::html(&self.pages[pages], count, None, None)
     }
 
-    /// The page that a reader should open.
-    fn alternate(&self) -> Cow<'_, str> {
+    /// The page that a reader should open, if these are listed.
+    fn alternate(&self, listed: &[ChangedPage<'_>]) -> Cow<'_, str> {
         match (&self.pages[..], self.page, &self.url) {
-            ([page], Some(_), _) if content::is_there(page.net) => Cow::Borrowed(&page.last.url),
+            ([page], Some(_), url)
+                if content::is_there(page.net) && (!listed.is_empty() || url.is_none()) =>
+            {
+                Cow::Borrowed(&page.last.url)
+            }
             (_, _, Some(url)) => Cow::Borrowed(url),
             _ => Cow::Borrowed(self.subject.page.as_str()),
         }
     }
 
     /// What its pages are filed under, the kinds of changes aside: a few, each once.
-    fn tags(&self) -> Vec<String> {
+    fn tags(&self, most: usize) -> Vec<String> {
         let all = self.pages.iter().flat_map(|page| &page.last.details.tags);
         let kinds = ["", "created", "updated", "deleted"];
         let mut tags: Vec<String> = Vec::new();
         for tag in all.map(|tag| legal(tag.trim())) {
-            if tags.len() < MAX_TAGS && !kinds.contains(&&*tag) && !tags.contains(&tag) {
+            if tags.len() < most && !kinds.contains(&&*tag) && !tags.contains(&tag) {
                 tags.push(tag);
             }
         }
@@ -259,8 +325,8 @@ impl Document<'_> {
         reworded_at.fold(self.updated_at(), DateTime::max)
     }
 
-    /// The items, newest first, and how many bytes of pages each may list.
-    fn laid_out(&self) -> Vec<(&Item<'_>, usize)> {
+    /// The items, newest first, each with the pages that there is room for.
+    fn laid_out(&self, room: Room) -> impl Iterator<Item = (&Item<'_>, &[ChangedPage<'_>])> {
         let mut items: Vec<&Item<'_>> = self.items.iter().collect();
         items.sort_by(|one, other| {
             (other.updated_at.cmp(&one.updated_at)).then_with(|| one.id.cmp(&other.id))
@@ -269,21 +335,25 @@ impl Document<'_> {
             .iter()
             .map(|item| content::cost(&item.pages))
             .collect();
-        let sure: usize = wanted.iter().map(|&bytes| bytes.min(ITEM_BYTES)).sum();
-        let mut left = MAX_BYTES.saturating_sub(sure);
-        let allowed = wanted.into_iter().map(|bytes| {
-            let more = bytes.saturating_sub(ITEM_BYTES).min(left);
+        let own = move |bytes: usize| bytes.min(room.item_bytes);
+        let sure: usize = wanted.iter().map(|&bytes| own(bytes)).sum();
+        let mut left = room.bytes.saturating_sub(sure);
+        let allowed = wanted.into_iter().map(move |bytes| {
+            let more = (bytes - own(bytes)).min(left);
             left -= more;
-            bytes.min(ITEM_BYTES) + more
+            own(bytes) + more
         });
-        items.into_iter().zip(allowed).collect()
+        let items = items.into_iter().zip(allowed);
+        items.map(|(item, allowed)| (item, content::listed(&item.pages, allowed)))
     }
 }
 
 /// Who made it. There has to be somebody; the site is the best that is known.
-fn authors(subject: &Subject<'_>) -> Vec<String> {
+fn authors(subject: &Subject<'_>, room: Room) -> Vec<String> {
+    let person_name = |name: &str| person_name(&room.cut(name));
     let named = subject.about.authors.iter().map(|name| person_name(name));
-    let named: Vec<String> = named.filter(|name| !name.is_empty()).collect();
+    let named = named.filter(|name| !name.is_empty()).take(room.authors);
+    let named: Vec<String> = named.collect();
     if !named.is_empty() {
         return named;
     }
@@ -341,10 +411,10 @@ fn legal<'a>(text: impl Into<Cow<'a, str>>) -> String {
 
 /// An address as it may stand in a feed. What a URL may hold in practice is more than RFC 3986 has: brackets are for hosts
 /// alone, a percent sign begins a pair of digits, and the fragment is the end.
-fn href(url: &str) -> String {
-    // Nearly all are plain, and copied at once.
+fn href(url: &str) -> Cow<'_, str> {
+    // Nearly all are plain, and taken as they are.
     if url.bytes().all(|byte| PLAIN_IN_HREF[usize::from(byte)]) {
-        return url.to_owned();
+        return Cow::Borrowed(url);
     }
     let authority_ends = url.find("://").map_or(0, |place| {
         let rest = &url[place + 3..];
@@ -365,7 +435,7 @@ fn href(url: &str) -> String {
             false => written.push_str(&format!("%{:02X}", u32::from(character))),
         }
     }
-    legal(written)
+    Cow::Owned(legal(written))
 }
 
 /// Whether a change is worth a link.

@@ -447,6 +447,16 @@ impl<'a> Loader<'a> {
         self.documents_read.retain(|(read, _)| read != url);
     }
 
+    /// Reports something that is wrong with a document in the light of others. It is remembered with the document, and
+    /// told again as long as that has not changed.
+    pub fn blame(&mut self, asked: &Url, problem: Problem) {
+        let mut read = self.documents_read.iter_mut();
+        if let Some((_, memory)) = read.find(|(url, _)| url == asked) {
+            memory.problems.push(problem.clone());
+        }
+        self.problems.add(problem);
+    }
+
     /// From now on keeps to the pace that a site asks for.
     pub fn keep_pace(&mut self, url: &Url, pace: Duration) {
         self.fetcher.keep_gap(url, pace);

@@ -43,6 +43,8 @@ pub struct SiteMemory {
     pub title: Option<String>,
     /// What the site said about itself.
     pub about: About,
+    /// Where it is described.
+    pub described_by: Option<Url>,
     /// How things stand.
     pub status: SiteStatus,
     /// How often it is checked at present, in seconds.
@@ -180,6 +182,8 @@ pub struct ListState {
     pub made_at: Option<Moment>,
     /// The time of such a list that was last given to an edit without a date of its own.
     pub edited_at: Option<Moment>,
+    /// The address of the document that gives its pages their titles, if there is one.
+    pub titles: Option<String>,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.
     pub is_settled: bool,
@@ -426,6 +430,8 @@ pub struct SiteRecord {
     pub title: String,
     /// What it says about itself.
     pub about: About,
+    /// Where it is described.
+    pub described_by: Option<Url>,
     /// When all formats were looked for, if that was now.
     pub looked_at: Option<DateTime<Utc>>,
 }

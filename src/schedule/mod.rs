@@ -50,8 +50,8 @@ pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
 /// Hears of a check that was saved: of which site, whether something visible changed, and when the next one is due.
 pub type Listener = Arc<dyn Fn(SiteId, bool, DateTime<Utc>) + Send + Sync>;
 
-/// Hears of a site whose pages are shown by other titles than before.
-pub type TitleListener = Arc<dyn Fn(SiteId) + Send + Sync>;
+/// Hears of a site of which feeds showed something already that is another now: titles of pages, or how far back it goes.
+pub type WordsListener = Arc<dyn Fn(SiteId) + Send + Sync>;
 
 /// Hears of every document of a site before it is fetched.
 pub type Watcher = Arc<dyn Fn(SiteId, &Url) + Send + Sync>;
@@ -75,7 +75,7 @@ pub struct Work {
     /// Told of every check that was saved.
     pub listener: Listener,
     /// Told when pages have got their titles.
-    pub title_listener: TitleListener,
+    pub words_listener: WordsListener,
     /// Told of every document that is read.
     pub watcher: Watcher,
 }
@@ -391,15 +391,16 @@ impl Inner {
     /// Gives every free place to a site that waits.
     fn begin_waiting(self: &Arc<Self>) {
         while self.may_begin() {
-            let mut places = self.places();
-            let Some(next) = places.next() else { return };
-            let site = next.site;
+            let next = self.places().next();
+            let Some(next) = next else { return };
+            let (site, check) = (next.site, next.check.id);
             let turn = Turn {
                 inner: self.clone(),
                 site,
             };
+            // Nobody holds the places meanwhile: a runtime that is ending drops the task at once, and that gives one back.
             let task = self.runtime.spawn(turn.take(next.check, next.memory));
-            places.set_task(site, task.abort_handle());
+            self.places().set_task(site, check, task.abort_handle());
         }
     }
 }

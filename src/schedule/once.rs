@@ -188,6 +188,7 @@ impl<'a> Planning<'a> {
                 sighted,
                 is_complete: reading.is_complete,
                 made_at: pages.made_at,
+                titles: pages.titles.map(String::from),
                 document: pages.document,
             };
             let plan = plan(state.map(|pages| &pages.state), finding, self.now);
@@ -257,6 +258,7 @@ impl<'a> Planning<'a> {
                 format,
                 title: found.title,
                 about: found.about,
+                described_by: found.described_by,
                 looked_at: found.is_anew.then_some(self.started_at),
             }),
             _ => None,
@@ -265,7 +267,7 @@ impl<'a> Planning<'a> {
             let memory = self.memory;
             (Some(&site.root), Some(site.format)) != (memory.root.as_ref(), memory.format)
                 || memory.title.as_ref() != Some(&site.title)
-                || memory.about != site.about
+                || (&memory.about, &memory.described_by) != (&site.about, &site.described_by)
                 || site.looked_at.is_some()
         });
         let past = Past {

@@ -36,8 +36,10 @@ pub(super) struct Places {
 struct UnderWay {
     host: String,
     check: Arc<Numbered>,
-    /// None while it waits.
+    /// None while it waits, and until the task is known.
     task: Option<AbortHandle>,
+    /// Whether it waits no more.
+    has_begun: bool,
     is_reading: bool,
     /// The check that comes after this one, which may have read too early.
     followed_by: Option<CheckId>,
@@ -87,7 +89,7 @@ impl Places {
     /// Lets another check follow if the site is being read: what was read before now may be out of date.
     pub(super) fn ask_after(&mut self, site: SiteId, id: CheckId) {
         if let Some(under_way) = self.under_way.get_mut(&site)
-            && under_way.task.is_some()
+            && under_way.has_begun
         {
             under_way.followed_by.get_or_insert(id);
         }
@@ -139,6 +141,7 @@ impl Places {
             host,
             check: check.clone(),
             task: None,
+            has_begun: false,
             is_reading: false,
             followed_by: None,
         };
@@ -165,7 +168,7 @@ impl Places {
             }
         };
         let under_way = self.under_way.get_mut(&site)?;
-        under_way.is_reading = true;
+        (under_way.has_begun, under_way.is_reading) = (true, true);
         self.hosts.insert(under_way.host.clone());
         Some(Next {
             site,
@@ -174,9 +177,10 @@ impl Places {
         })
     }
 
-    /// The task that reads and saves a site.
-    pub(super) fn set_task(&mut self, site: SiteId, task: AbortHandle) {
-        if let Some(under_way) = self.under_way.get_mut(&site) {
+    /// The task that reads and saves a site. It may have ended already.
+    pub(super) fn set_task(&mut self, site: SiteId, check: CheckId, task: AbortHandle) {
+        let under_way = self.under_way.get_mut(&site);
+        if let Some(under_way) = under_way.filter(|under_way| under_way.check.id == check) {
             under_way.task = Some(task);
         }
     }
@@ -198,7 +202,7 @@ impl Places {
         let Some(ended) = self.forget(site) else {
             return;
         };
-        if ended.task.is_some() {
+        if ended.has_begun {
             self.unsaved -= 1;
         }
         if let Some(next) = ended.followed_by {
@@ -240,10 +244,7 @@ impl Places {
         for under_way in self.under_way.values_mut() {
             under_way.followed_by = None;
         }
-        let waiting = self
-            .under_way
-            .iter()
-            .filter(|(_, site)| site.task.is_none());
+        let waiting = self.under_way.iter().filter(|(_, site)| !site.has_begun);
         let waiting: Vec<SiteId> = waiting.map(|(site, _)| *site).collect();
         for site in waiting {
             self.forget(site);

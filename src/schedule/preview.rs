@@ -18,6 +18,7 @@ pub fn preview(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>)
             // Nobody who only looks remembers anything, so it was read.
             sighted: pages.sighted.unwrap_or_default(),
             is_complete: collection.is_complete,
+            titles: None,
             made_at: pages.made_at,
             document: pages.document,
         };

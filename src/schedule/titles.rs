@@ -89,7 +89,7 @@ impl Search {
             _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
         };
         match self.find(after).await {
-            Ok(true) => (work.title_listener)(site),
+            Ok(true) => (work.words_listener)(site),
             Ok(false) => {}
             Err(error) => warn!(site.id = site.0, %error, "titles of pages could not be kept"),
         }

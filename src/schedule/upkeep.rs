@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use tokio_cron_scheduler::{Job, JobScheduler, JobSchedulerError};
 use tracing::{error, info};
 
-use super::{Clock, Scheduler};
+use super::{Clock, Scheduler, WordsListener};
 use crate::store::{Keep, Store, StoreError};
 
 /// Sites are due to the second.
@@ -66,6 +66,7 @@ pub async fn start(
     upkeep: Upkeep,
     scheduler: Scheduler,
     store: Store,
+    listener: WordsListener,
     clock: Clock,
 ) -> Result<JobScheduler, JobSchedulerError> {
     let jobs = JobScheduler::new().await?;
@@ -74,8 +75,11 @@ pub async fn start(
     let (at, keep) = (upkeep.prune_at, upkeep.keep);
     let db = store.clone();
     let prune = Job::new_async(at.0.as_str(), move |_, _| {
-        let store = db.clone();
-        Box::pin(async move { told("the nightly cleaning", clean(&store, &keep).await) })
+        let (store, listener) = (db.clone(), listener.clone());
+        Box::pin(async move {
+            let cleaned = clean(&store, &keep, &listener).await;
+            told("the nightly cleaning", cleaned);
+        })
     });
     jobs.add(prune?).await?;
     let db = store.clone();
@@ -103,8 +107,11 @@ fn told<T, E: std::fmt::Display>(what: &str, result: Result<T, E>) {
 }
 
 /// Forgets what is too old.
-pub async fn clean(store: &Store, keep: &Keep) -> Result<(), StoreError> {
+pub async fn clean(store: &Store, keep: &Keep, listener: &WordsListener) -> Result<(), StoreError> {
     let pruned = store.prune(keep).await?;
+    for site in &pruned.sites {
+        listener(*site);
+    }
     store.optimize().await?;
     info!(
         checks = pruned.checks,

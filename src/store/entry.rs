@@ -111,6 +111,36 @@ impl Store {
         .await
     }
 
+    /// The place of the oldest entry that is still there; none if there is none.
+    pub async fn first_place(&self, of: EntriesOf) -> Result<Option<i64>, StoreError> {
+        self.read(move |db| {
+            let (column, condition, id) = match of {
+                EntriesOf::Collection(id) => ("place", "c.id = ?1", id.0),
+                EntriesOf::Site(id) => ("site_place", "c.site = ?1", id.0),
+            };
+            // Each collection is pruned by itself, from its oldest entry on.
+            let sql = format!(
+                "SELECT min((SELECT e.{column} FROM entries e WHERE e.collection = c.id ORDER BY e.first_n LIMIT 1))
+                   AS place FROM collections c WHERE {condition}"
+            );
+            let mut statement = db.prepare_cached(&sql)?;
+            Ok(statement.query_row([id], |row| row.get("place"))?)
+        })
+        .await
+    }
+
+    /// Whether an entry of a collection with this number would have been pruned.
+    pub async fn is_pruned(&self, collection: CollectionId, n: i64) -> Result<bool, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT 1 FROM collections WHERE id = ?1 AND horizon IS NOT NULL
+                   AND ?2 BETWEEN 0 AND (SELECT min(first_n) FROM entries WHERE collection = ?1)",
+            )?;
+            Ok(statement.exists((collection.0, n))?)
+        })
+        .await
+    }
+
     /// The entry of a collection whose first change has this number.
     pub async fn entry(
         &self,

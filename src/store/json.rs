@@ -92,6 +92,8 @@ struct ListStateForm {
     made_at: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edited_at: Option<Moment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    titles: Option<String>,
     #[serde(
         default,
         rename = "settled",
@@ -112,6 +114,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         unread: state.unread.clone(),
         made_at: state.made_at,
         edited_at: state.edited_at,
+        titles: state.titles.clone(),
         is_settled: state.is_settled,
     })
 }
@@ -125,6 +128,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         unread: form.unread,
         made_at: form.made_at,
         edited_at: form.edited_at,
+        titles: form.titles,
         is_settled: form.is_settled,
     })
 }

@@ -24,7 +24,8 @@ const FEW_CHANGES: u64 = 2_000;
 
 columns! {
     /// Of a site.
-    Site: url, scheme_given, root, format, looked_at, title, about, status, is_paused, interval_secs, failures
+    Site: url, scheme_given, root, format, looked_at, title, about, described_by, status, is_paused, interval_secs,
+    failures
 }
 
 columns! {
@@ -97,6 +98,7 @@ fn memory(db: &Connection, store: &Store, id: SiteId) -> Result<Option<SiteMemor
         looked_at: value::optional_instant(row, Site::looked_at)?,
         title: value::get(row, Site::title)?,
         about: value::parsed(row, Site::about, json::to_about)?.unwrap_or_default(),
+        described_by: value::optional_url_near(row, Site::described_by, &url)?,
         status: site::status_from(row, Site::is_paused, Site::status)?,
         interval_secs: value::natural(row, Site::interval_secs)?,
         failures: value::natural(row, Site::failures)?,

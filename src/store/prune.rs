@@ -4,6 +4,8 @@
 //! [`FEED_ENTRIES`] newest entries of every collection stay whatever the limit says, for they are what feeds show. The
 //! collection's horizon moves to the latest datetime among all that went, so that none of them is announced again.
 
+use std::collections::BTreeSet;
+
 use chrono::SecondsFormat;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -34,7 +36,7 @@ impl Default for Keep {
 }
 
 /// How much went.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Checks.
     pub checks: u64,
@@ -42,6 +44,8 @@ pub struct Pruned {
     pub changes: u64,
     /// Entries, with all of their changes.
     pub entries: u64,
+    /// The sites of these entries.
+    pub sites: BTreeSet<SiteId>,
 }
 
 impl Store {
@@ -58,12 +62,13 @@ impl Store {
                 None => break,
             }
         }
-        for collection in self.read_long(move |db| too_large(db, keep)).await? {
+        for (site, collection) in self.read_long(move |db| too_large(db, keep)).await? {
             let (changes, entries) = self
                 .write(move |db| prune_changes(db, collection, keep))
                 .await?;
             pruned.changes += changes;
             pruned.entries += entries;
+            pruned.sites.extend((entries > 0).then_some(site));
         }
         Ok(pruned)
     }
@@ -102,10 +107,11 @@ fn prune_checks(
     Ok((checks, sites.last().map(|site| SiteId(*site))))
 }
 
-fn too_large(db: &Connection, keep: Keep) -> Result<Vec<CollectionId>, StoreError> {
-    let mut statement = db.prepare_cached("SELECT id FROM collections WHERE change_count > ?1")?;
+fn too_large(db: &Connection, keep: Keep) -> Result<Vec<(SiteId, CollectionId)>, StoreError> {
+    let sql = "SELECT site, id FROM collections WHERE change_count > ?1";
+    let mut statement = db.prepare_cached(sql)?;
     let ids = statement.query_map([keep.changes_per_collection], |row| {
-        row.get("id").map(CollectionId)
+        Ok((SiteId(row.get("site")?), CollectionId(row.get("id")?)))
     })?;
     Ok(ids.collect::<Result<_, _>>()?)
 }

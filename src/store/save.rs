@@ -378,8 +378,8 @@ fn save_site(
 fn describe_site(db: &Connection, site: SiteId, found: &SiteRecord) -> Result<bool, StoreError> {
     let changed = db
         .prepare_cached(
-            "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5 WHERE id = ?1
-               AND (root IS NOT ?2 OR format IS NOT ?3 OR title IS NOT ?4 OR about IS NOT ?5)",
+            "UPDATE sites SET root = ?2, format = ?3, title = ?4, about = ?5, described_by = ?6 WHERE id = ?1
+               AND (root IS NOT ?2 OR format IS NOT ?3 OR title IS NOT ?4 OR about IS NOT ?5 OR described_by IS NOT ?6)",
         )?
         .execute((
             site.0,
@@ -387,6 +387,7 @@ fn describe_site(db: &Connection, site: SiteId, found: &SiteRecord) -> Result<bo
             found.format.as_str(),
             &found.title,
             json::from_about(&found.about),
+            found.described_by.as_ref().map(Url::as_str),
         ))?;
     if let Some(looked_at) = found.looked_at {
         db.prepare_cached("UPDATE sites SET looked_at = ?2 WHERE id = ?1")?

@@ -41,6 +41,8 @@ pub struct SiteRow {
     pub title: Option<String>,
     /// What it says about itself.
     pub about: About,
+    /// Where it is described, in the words of the source.
+    pub described_by: Option<Url>,
     /// How things stand.
     pub status: SiteStatus,
     /// When its last check ended.
@@ -348,6 +350,7 @@ fn site_from_row(db: &Connection, row: &Row<'_>) -> Result<SiteRow, StoreError> 
         format: value::parsed(row, "format", Format::parse)?,
         title: row.get("title")?,
         about: value::parsed(row, "about", json::to_about)?.unwrap_or_default(),
+        described_by: value::optional_url(row, "described_by")?,
         status,
         last_check_at: value::optional_instant(row, "last_check_at")?,
         next_check_at: value::optional_instant(row, "next_check_at")?

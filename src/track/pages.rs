@@ -37,6 +37,8 @@ pub struct ListFinding {
     pub is_complete: bool,
     /// When the list was made, if it says so.
     pub made_at: Option<Moment>,
+    /// The address of the document that gives the pages their titles, if there is one.
+    pub titles: Option<String>,
     /// The address that problems are told of.
     pub document: Url,
 }
@@ -117,6 +119,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         sighted,
         is_complete,
         made_at,
+        titles,
         document,
     } = finding;
     let mut planning = Planning {
@@ -124,6 +127,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         state: ListState {
             made_at: made_at.or(state.and_then(|state| state.made_at)),
             edited_at: state.and_then(|state| state.edited_at),
+            titles,
             ..ListState::default()
         },
         sighted,

@@ -533,7 +533,12 @@ async fn entry(
     let site = find(service, site).await?;
     let collection = named(&site, name)?;
     let row = service.store.entry(collection.id, *n).await?;
-    let row = row.ok_or(WebError::NotFound("entry"))?;
+    let Some(row) = row else {
+        return Err(match service.store.is_pruned(collection.id, *n).await? {
+            true => WebError::Gone("entry").into(),
+            false => WebError::NotFound("entry").into(),
+        });
+    };
     let subject = collection_subject(collection);
     let items = feed::items(&subject, &row.entry, None, Grain::Checks);
     let item = items.first().ok_or(WebError::NotFound("entry"))?;

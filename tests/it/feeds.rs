@@ -10,13 +10,14 @@ pub mod valid; // the rules for feeds; every feed that a test asks for goes thro
 
 use std::collections::BTreeSet;
 
-use atom_syndication::Feed;
+use atom_syndication::{Content, Feed};
 use chrono::{DateTime, TimeDelta};
 use serde_json::Value;
 use sitebell::change::{Change, ChangeKind, Details};
 use sitebell::memory::NewEntry;
 use sitebell::moment::Moment;
-use sitebell::site::SiteId;
+use sitebell::site::{About, SiteId};
+use sitebell::store::Keep;
 
 use crate::ask::{Answered, Ask};
 use crate::den::Den;
@@ -104,6 +105,11 @@ async fn a_collection_and_its_site_have_feeds_with_the_entries_of_every_check() 
     assert_eq!(
         link(&feed, "via"),
         Some(followed.den.url("/capabilitylist.xml").as_str())
+    );
+    let whole = followed.feed(&followed.feed_path());
+    assert_eq!(
+        link(&whole, "describedby"),
+        Some(followed.den.url("/about.xml").as_str())
     );
     let titles: Vec<_> = feed
         .entries
@@ -251,6 +257,100 @@ async fn a_reader_that_was_away_for_months_walks_the_archives_and_misses_nothing
         next = link(&feed, "next").map(self::path);
     }
     assert_eq!(pages.len(), more.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_pruned_is_gone_and_nothing_leads_there() {
+    let all: Vec<String> = (0..130)
+        .map(|n| format!("updated /page-{n} 2026-03-01"))
+        .collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let followed = Followed::new(&all[..1]).await;
+    for count in 2..=all.len() {
+        followed.change(&all[..count]).await;
+    }
+    let archive = |number: u32| {
+        let feed = followed.collection_path();
+        feed.replace("/feed.atom", &format!("/archive/{number}.atom"))
+    };
+    let oldest = followed.feed(&archive(0));
+    let first = path(&oldest.entries[24].links[0].href);
+    assert_eq!(followed.answer(&first).status, 200);
+    let beyond = first.replace("/entries/", "/entries/9999");
+    let keep = Keep {
+        changes_per_collection: 60,
+        ..Keep::default()
+    };
+    followed.world.clean(&keep).await;
+    for feed in [followed.collection_path(), followed.feed_path()] {
+        let (mut count, mut next) = (0, Some(feed));
+        while let Some(path) = next {
+            let document = followed.feed(&path);
+            count += document.entries.len();
+            next = link(&document, "prev-archive").map(self::path);
+        }
+        // The live feed and two whole archives, which overlap, and what is left of a third one.
+        assert!(count > 60, "{count}");
+    }
+    for (status, paths) in [
+        (410, [archive(0), archive(1), first]),
+        (404, [archive(5), archive(6), beyond]),
+    ] {
+        for path in paths {
+            assert_eq!(followed.answer(&path).status, status, "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_feed_stays_below_half_a_megabyte_whatever_its_site_tells() {
+    let followed = Followed::new(&[]).await;
+    let long = |chars: usize| "&".repeat(chars);
+    let entry = |n: i64| NewEntry {
+        updated_at: followed.world.now() + TimeDelta::seconds(n),
+        note: Some(long(300)),
+        changes: vec![Change {
+            url: followed.den.url(&format!("/{n}?{}", long(1_900))).into(),
+            kind: ChangeKind::Updated,
+            datetime: Moment::parse("2026-03-01").unwrap(),
+            title: Some(long(300)),
+            details: Details {
+                summary: Some(long(2_000)),
+                note: Some(long(2_000)),
+                author: Some(long(300)),
+                tags: (0..30).map(|tag| format!("{tag}{}", long(290))).collect(),
+                ..Details::default()
+            },
+        }],
+    };
+    let mut found = record(vec![collection(
+        followed.den.url("/").as_str(),
+        vec![],
+        (0..60).map(entry).collect(),
+    )]);
+    found.collections[0].title = long(300);
+    found.collections[0].about = About {
+        authors: (0..20).map(|n| format!("{n}{}", long(290))).collect(),
+        description: Some(long(2_000)),
+        rights: Some(long(500)),
+        ..About::default()
+    };
+    let store = followed.world.store();
+    let check = store.number_check().await.unwrap();
+    store.save_check(followed.site, check, found).await.unwrap();
+    followed.world.feeds().reworded(followed.site);
+    for feed in [followed.feed_path(), followed.collection_path()] {
+        for form in ["feed.atom", "feed.json"] {
+            for grain in ["", "?entries=pages"] {
+                let path = format!("{}{grain}", feed.replace("feed.atom", form));
+                let answer = followed.answer(&path);
+                let size = answer.text().len();
+                assert!(size < 500_000, "{path} has {size} bytes");
+                let count = answer.text().matches("too long for a feed").count();
+                assert_eq!(count, 50, "{path}");
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -531,13 +631,31 @@ async fn all_that_a_list_of_pages_may_tell() {
         vec![entry],
     )]);
     found.collections[0].title = "The Fox Den".into();
+    found.collections[0].about = About {
+        language: Some("de".into()),
+        rights: Some("CC BY 4.0".into()),
+        ..About::default()
+    };
     let store = followed.world.store();
     let check = store.number_check().await.unwrap();
     store.save_check(followed.site, check, found).await.unwrap();
-    followed.world.feeds().retitled(followed.site);
+    followed.world.feeds().reworded(followed.site);
+    // Among entries of other collections, one says what its own feed says once.
+    let mixed = followed.feed(&followed.feed_path());
+    let one = &mixed.entries[0];
+    let rights = one
+        .source
+        .as_ref()
+        .and_then(|source| source.rights.as_ref());
+    assert_eq!(rights.map(|rights| rights.as_str()), Some("CC BY 4.0"));
+    let language = |content: &Content| content.lang.clone();
+    let of_content = one.content.as_ref().and_then(language);
+    assert_eq!(of_content.as_deref(), Some("de"));
     let path = followed.collection_path();
     let feed = followed.feed(&path);
+    assert_eq!(feed.lang.as_deref(), Some("de"));
     let entry = &feed.entries[0];
+    assert_eq!(entry.content.as_ref().and_then(language), None);
     let terms: Vec<_> = (entry.categories.iter())
         .map(|category| category.term.as_str())
         .collect();

@@ -1212,6 +1212,87 @@ async fn a_section_that_is_broken_leaves_the_plain_sitemap() {
 }
 
 #[tokio::test]
+async fn sections_that_an_index_of_sitemaps_offers_are_followed() {
+    let (den, _, delta) = section_with_a_delta().await;
+    let offer = |offers: &[&str]| {
+        let offers = offers.concat().replace("URL", den.url("/").as_str());
+        let index = index(&den, &["/child.xml"]);
+        let scp = "<sitemapindex xmlns:scp='https://scp-protocol.org/schemas/sitemap/1.0'";
+        let index = index.replace("<sitemapindex", scp);
+        let index = index.replace("</sitemapindex>", &format!("{offers}</sitemapindex>"));
+        serve(&den, "/sitemap.xml", index);
+    };
+    offer(&[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    offer(&[SNAPSHOT, DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(den.site.requests_to("/child.xml").len(), 0);
+}
+
+#[tokio::test]
+async fn an_arc_sitemap_is_read_wherever_robots_txt_says_it_is() {
+    let den = Den::empty();
+    den.site
+        .serve("/robots.txt", Reply::text("Sitemap: /data/sitemap.xml"));
+    let arc = |pages: &[(&str, &str)]| {
+        let page = |(path, sum): &(&str, &str)| serde_json::json!({"url": den.url(path).as_str(), "ai_indexable": true, "ai_checksum": sum});
+        let arc = serde_json::json!({
+            "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": "2026-03-10T00:00:00Z",
+            "pages": pages.iter().map(page).collect::<Vec<_>>(),
+        });
+        den.site
+            .serve("/data/sitemap.xml", Reply::text(arc.to_string()));
+    };
+    arc(&[("/a", "1"), ("/b", "1")]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let row = follower.store().site(follower.site()).await.unwrap();
+    assert_eq!(row.unwrap().format, Some(Format::Arc));
+    arc(&[("/a", "1"), ("/b", "2")]);
+    assert_eq!(follower.check().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_list_of_sitemaps_that_is_written_as_one_of_pages_leads_into_them() {
+    let den = Den::empty();
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(&den, &["/one.xml", "/two.xml"]),
+    );
+    serve(&den, "/one.xml", sitemap(&den, &SIX));
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-02-02"]));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 7);
+    let problems = follower.last_check().await.problems;
+    let is_told = |code: &str| problems.iter().any(|problem| problem.code.name() == code);
+    assert!(is_told("sitemaps-as-pages"), "{problems:?}");
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-03-03"]));
+    assert_eq!(follower.check().await, ["updated /x 2026-03-03"]);
+}
+
+#[tokio::test]
+async fn a_list_that_is_broken_when_a_better_format_is_looked_for_is_not_nothing() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    serve(&den, "/sitemap.xml", "<urlset".to_owned());
+    follower.pass(TimeDelta::days(31));
+    assert_eq!(follower.check().await, NONE);
+    let check = follower.last_check().await;
+    let found: Vec<_> = (check.problems.iter())
+        .map(|problem| problem.code.name())
+        .collect();
+    assert!(!found.contains(&"not-found"), "{found:?}");
+    assert!(found.contains(&"cut-off"), "{found:?}");
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
 async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
     let den = Den::empty();
     let index = serde_json::json!({
@@ -1252,6 +1333,61 @@ async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
     for code in ["spxi-incomplete", "spxi-stale", "spxi-missing"] {
         assert!(found.contains(&code), "{found:?}");
     }
+}
+
+#[tokio::test]
+async fn an_spxi_index_that_the_site_names_gives_titles_from_then_on_and_is_asked_politely() {
+    let den = Den::empty();
+    let robots = format!(
+        "User-agent: *\nAllow: /data/spxi-index.jsonld\nSitemap: {}\n",
+        den.url("/sitemap.xml")
+    );
+    den.site.serve("/robots.txt", Reply::text(robots));
+    let surfaces = ["/a", "/b"].map(
+        |path| serde_json::json!({"@id": den.url(path).as_str(), "name": format!("About {path}")}),
+    );
+    let index = serde_json::json!({
+        "@context": {"spxi": "https://spxi.dev/vocabulary#"}, "@type": "spxi:SemanticIndex",
+        "dateModified": "2025-01-01", "spxi:hasSurface": surfaces,
+    });
+    let path = "/data/spxi-index.jsonld";
+    let reply = Reply::new(200, "application/ld+json", index.to_string());
+    den.site.serve(path, reply.etag("\"1\""));
+    let list = |pages: &[&str], tag: &str| {
+        let reply = Reply::xml(sitemap(&den, pages)).etag(tag);
+        den.site.serve("/sitemap.xml", reply);
+    };
+    list(&["/a 2026-01-01", "/b 2026-01-02"], "\"1\"");
+    let mut follower = Follower::of(&den).await;
+    follower.check().await;
+    let codes = |check: sitebell::store::CheckRow| -> Vec<&str> {
+        check
+            .problems
+            .iter()
+            .map(|problem| problem.code.name())
+            .collect()
+    };
+    let first = codes(follower.last_check().await);
+    assert!(first.contains(&"spxi-stale"), "{first:?}");
+    for _ in 0..2 {
+        follower.restart().await;
+        den.site.forget_requests();
+        assert_eq!(follower.check().await, NONE);
+        let asked = den.site.requests_to(path);
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].header("if-none-match"), Some("\"1\""));
+        assert_eq!(den.site.requests_to("/robots.txt").len(), 0);
+        // It is as wrong as it was.
+        assert_eq!(codes(follower.last_check().await).len(), first.len());
+    }
+    list(&["/a 2026-01-01", "/b 2026-03-03"], "\"2\"");
+    assert_eq!(follower.check().await, ["updated /b 2026-03-03"]);
+    let (changes, _) = (follower.store())
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    let last = &changes.last().unwrap().change;
+    assert_eq!(last.title.as_deref(), Some("About /b"));
 }
 
 #[tokio::test]

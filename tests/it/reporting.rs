@@ -1,7 +1,6 @@
 //! The report for authors: rule by rule, kept under an address of its own, and what to put on one's page.
 
 use chrono::TimeDelta;
-use sitebell::schedule::upkeep;
 use sitebell::store::Keep;
 
 use crate::ask::Ask;
@@ -129,9 +128,7 @@ async fn a_report_is_kept_as_it_was_for_those_who_want_that() {
     den.change_list(LIST, "from='2026-01-01'", &["created /a 2026-03-01"]);
     for years in 1..=20 {
         world.pass(TimeDelta::days(365));
-        upkeep::clean(world.store(), &Keep::default())
-            .await
-            .unwrap();
+        world.clean(&Keep::default()).await;
         let later = Person::at(world.address()).open(&address);
         assert_eq!(later.status(), 200, "after {years} years");
         assert!(words(&later).contains("[no-from]"));

@@ -1,11 +1,12 @@
 //! The scheduler: what is due is read in good time, politely, and not too much at once.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use sitebell::memory::Outcome;
-use sitebell::schedule::AskError;
 use sitebell::schedule::upkeep::{self, Copies};
+use sitebell::schedule::{AskError, WordsListener};
 use sitebell::site::{SiteId, SiteStatus};
 use sitebell::store::{Keep, Store};
 
@@ -335,7 +336,26 @@ async fn at_night_a_copy_is_made_and_old_copies_go_but_nothing_else_does() {
     let store = Store::open(restored.path()).await.unwrap();
     let (changes, _) = store.changes(site, None, 10).await.unwrap();
     assert_eq!(changes.len(), 2);
-    upkeep::clean(&store, &Keep::default()).await.unwrap();
+    let quiet: WordsListener = Arc::new(|_| ());
+    let cleaned = upkeep::clean(&store, &Keep::default(), &quiet).await;
+    cleaned.unwrap();
+}
+
+#[test]
+fn a_check_that_begins_while_everything_ends_holds_up_nobody() {
+    let runtime = || tokio::runtime::Runtime::new().unwrap();
+    let (ending, other) = (runtime(), runtime());
+    let (world, site, _den) = ending.block_on(async {
+        let (world, den) = (World::new().await, Den::new());
+        let site = world.follow(&den.url("/")).await;
+        (world, site, den)
+    });
+    drop(ending);
+    other.block_on(async {
+        world.scheduler().check_now(site).await.unwrap();
+        world.scheduler().idle().await;
+    });
+    assert_eq!(world.scheduler().tally().under_way, 0);
 }
 
 #[test]

@@ -79,6 +79,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
             format: Format::ResourceSync,
             title: "A site".into(),
             about: About::default(),
+            described_by: None,
         }),
         status: SiteStatus::Ok,
         interval_secs: 3600,

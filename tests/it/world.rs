@@ -13,10 +13,10 @@ use sitebell::account::{Allowance, Registration, Scope};
 use sitebell::check::CheckSettings;
 use sitebell::fetch::{FetchSettings, Fetcher};
 use sitebell::schedule::policy::Policy;
-use sitebell::schedule::{Clock, Scheduler, Work};
+use sitebell::schedule::{Clock, Scheduler, WordsListener, Work, upkeep};
 use sitebell::secret::{SessionKey, Token};
 use sitebell::site::SiteId;
-use sitebell::store::Store;
+use sitebell::store::{Keep, Store};
 use sitebell::web::feeds::Feeds;
 use sitebell::web::frame::Notices;
 use sitebell::web::limits::Limits;
@@ -134,6 +134,16 @@ impl World {
         &self.running().feeds
     }
 
+    /// What happens every night.
+    pub async fn clean(&self, keep: &Keep) {
+        let listener: WordsListener = Arc::new({
+            let feeds = self.running().feeds.clone();
+            move |site| feeds.reworded(site)
+        });
+        let cleaned = upkeep::clean(self.store(), keep, &listener).await;
+        cleaned.unwrap();
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.running().address
     }
@@ -177,9 +187,9 @@ impl World {
                     readings.ended(site);
                 }
             }),
-            title_listener: Arc::new({
+            words_listener: Arc::new({
                 let feeds = feeds.clone();
-                move |site| feeds.retitled(site)
+                move |site| feeds.reworded(site)
             }),
             watcher: Arc::new({
                 let readings = readings.clone();

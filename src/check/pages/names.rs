@@ -3,22 +3,35 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Top, Walk};
+use url::Url;
+
 use crate::load::LoadedList;
-use crate::memory::{Extra, PageKey, Recollection};
+use crate::memory::{CollectionMemory, Extra, PageKey, Recollection};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 
 impl Walk<'_, '_> {
+    /// A list may say which document gives its pages their titles; otherwise it is the one that the site names (`named`),
+    /// or named when it was last asked.
+    pub(super) fn find_titles(&mut self, named: Option<Url>, memory: Option<&CollectionMemory>) {
+        let known = memory.and_then(|memory| memory.pages.as_ref());
+        let known = known.and_then(|pages| Url::parse(pages.state.titles.as_ref()?).ok());
+        let titles = self.titles.take().or(named).or(known);
+        // One that is itself the list has told them already.
+        self.titles = titles.filter(|url| !self.seen.contains(url));
+    }
+
     /// A document may be there to give the pages their titles, and to say what the site is.
-    pub(super) async fn give_titles(&mut self, top: &mut Top) {
+    pub(super) async fn give_titles(&mut self, top: &mut Top, is_as_before: bool) {
         let Some(url) = self.titles.clone() else {
             return;
         };
-        match self
-            .loader
-            .pages(&url, &Recollection::default(), false)
-            .await
-        {
+        let known = Recollection::default();
+        match self.loader.pages(&url, &known, is_as_before).await {
+            Ok(index) if index.is_unchanged => {
+                top.format = index.format;
+                top.about = index.list.about.or(top.about.clone());
+            }
             Ok(index) => {
                 let titles: HashMap<PageKey, Extra> = index.sheet.titles().collect();
                 self.sighted.entitle(&titles);
@@ -40,7 +53,7 @@ impl Walk<'_, '_> {
         if missing > 0 {
             let message = format!("{missing} pages of the sitemap are not in the index");
             let problem = Problem::new(Code::SpxiIncomplete, &index.url, message);
-            self.loader.problems.add(problem);
+            self.loader.blame(&index.asked, problem);
         }
         let newest = (0..fresh.len())
             .filter_map(|place| fresh.stamp(place).moment())
@@ -54,9 +67,8 @@ impl Walk<'_, '_> {
             && made_at.comes_before(&newest)
         {
             let message = format!("the index is dated {made_at}, and the newest page {newest}");
-            self.loader
-                .problems
-                .add(Problem::new(Code::SpxiStale, &index.url, message));
+            let problem = Problem::new(Code::SpxiStale, &index.url, message);
+            self.loader.blame(&index.asked, problem);
         }
     }
 }

@@ -9,7 +9,8 @@ mod yaml;
 use std::fmt;
 use std::io::{BufRead, Read};
 
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
@@ -155,14 +156,17 @@ impl Walk<'_, '_> {
         self.sink.note(Code::ArcInvalid, 1, message);
     }
 
-    fn page(&mut self, raw: RawPage) {
+    fn page(&mut self, raw: &Value) {
         self.entries += 1;
         let number = self.entries;
         if number > MAX_PAGES {
             self.too_many = true;
             return;
         }
-        let Some(written) = raw.url.text() else {
+        let Some((raw, written)) = raw
+            .as_object()
+            .and_then(|raw| Some((raw, raw.get("url")?.as_str()?)))
+        else {
             return self.invalid(|| format!("page {number} has no `url`; it was left out"));
         };
         let mut page = Page {
@@ -184,42 +188,86 @@ impl Walk<'_, '_> {
                 });
             }
         }
-        // Whoever writes `yes` or `no` means something, and whatever it is, nothing private is told by leaving out the page.
-        let indexable = raw.ai_indexable.yes_or_no();
-        let closed = raw.auth_required.yes_or_no();
-        for (name, value) in [("ai_indexable", &indexable), ("auth_required", &closed)] {
-            if *value == Answer::Odd || (*value == Answer::None && name == "ai_indexable") {
-                self.invalid(|| {
-                    format!(
-                        "`{name}` of {} is not true or false; the page was left out",
-                        quote(written)
-                    )
-                });
-            }
-        }
-        let is_hidden = match &raw.robots_directive {
-            Field::Text(directive) => says_noindex(directive),
-            Field::Nothing => false,
-            Field::Bool(_) | Field::Other => {
-                self.invalid(|| {
-                    format!(
-                        "`robots_directive` of {} is not a text; the page was left out",
-                        quote(written)
-                    )
-                });
-                true
-            }
-        };
-        page.is_private =
-            indexable != Answer::Yes || !matches!(closed, Answer::No | Answer::None) || is_hidden;
+        page.is_private = self.is_private(raw, written);
         if !page.is_private {
-            self.fill(&mut page, &raw);
+            self.fill(&mut page, raw, written);
         }
         self.hosts.hand_on(&mut page, 1, &mut self.list, self.sink);
     }
 
-    fn fill(&mut self, page: &mut Page, raw: &RawPage) {
-        match raw.lastmod.text().map(|text| (text, read_lastmod(text))) {
+    /// Whoever writes `yes` or `no` means something, and whatever it is, nothing private is told by leaving out the page.
+    fn is_private(&mut self, raw: &Members, page: &str) -> bool {
+        let mut odd = |name: &str, should_be: &str| {
+            self.invalid(|| {
+                let page = quote(page);
+                format!("`{name}` of {page} is not {should_be}; the page was left out")
+            });
+            true
+        };
+        let is_closed = match raw.get("ai_indexable") {
+            Some(Value::Bool(indexable)) => !indexable,
+            _ => odd("ai_indexable", "true or false"),
+        };
+        let needs_account = match raw.get("auth_required") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(required)) => *required,
+            Some(_) => odd("auth_required", "true or false"),
+        };
+        let is_hidden = match raw.get("robots_directive") {
+            None | Some(Value::Null) => false,
+            Some(Value::String(directive)) => says_noindex(directive),
+            Some(_) => odd("robots_directive", "a text"),
+        };
+        is_closed || needs_account || is_hidden
+    }
+
+    fn fill(&mut self, page: &mut Page, raw: &Members, written: &str) {
+        let mut faults: Vec<(&str, &str)> = Vec::new();
+        let mut text = |name: &'static str| match raw.get(name) {
+            Some(Value::String(text)) => Some(text.as_str()),
+            None | Some(Value::Null) => None,
+            Some(_) => {
+                faults.push((name, "a text"));
+                None
+            }
+        };
+        let (lastmod, checksum, summary) =
+            (text("lastmod"), text("ai_checksum"), text("ai_summary"));
+        match raw.get("ai_tags") {
+            None | Some(Value::Null) => {}
+            Some(tags) => {
+                let all = tags
+                    .as_array()
+                    .map_or(std::slice::from_ref(tags), Vec::as_slice);
+                if !tags.is_array() || !all.iter().all(Value::is_string) {
+                    faults.push(("ai_tags", "a list of texts"));
+                }
+                let tags = all.iter().filter_map(Value::as_str).take(MAX_TAGS);
+                page.tags = tags.filter_map(clean::title).collect();
+            }
+        }
+        match raw.get("ai_snapshot") {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(snapshot)) => {
+                let named = |name: &str| snapshot.get(name).and_then(Value::as_str);
+                if named("page").is_none() {
+                    faults.push(("ai_snapshot", "an object with a `page`"));
+                }
+                // A short name, as it would stand in an address.
+                let slug = || clean::title(&named("page")?.replace(['-', '_'], " "));
+                page.title = named("title").and_then(clean::title).or_else(slug);
+            }
+            Some(_) => faults.push(("ai_snapshot", "an object with a `page`")),
+        }
+        let priority = raw.get("crawl_priority").filter(|value| !value.is_null());
+        if !priority.is_none_or(|value| number(value).is_some_and(|n| (0.0..=1.0).contains(&n))) {
+            faults.push(("crawl_priority", "a number from 0 to 1"));
+        }
+        for (name, should_be) in faults {
+            self.invalid(|| format!("`{name}` of {} is not {should_be}", quote(written)));
+        }
+        let read = lastmod.map(|text| (text, read_lastmod(text)));
+        match &read {
             None | Some((_, Lastmod::Good(_))) => {}
             Some((text, Lastmod::Repaired(moment))) => {
                 self.sink.note(Code::LooseLastmod, 1, || {
@@ -230,24 +278,19 @@ impl Walk<'_, '_> {
                 format!("`lastmod` is {}; it was not used", quote(text))
             }),
         }
-        page.lastmod = raw
-            .lastmod
-            .text()
-            .and_then(|text| read_lastmod(text).moment());
-        page.hash = raw.ai_checksum.text().map(str::to_owned);
-        page.summary = raw.ai_summary.text().and_then(clean::description);
-        page.tags = raw
-            .ai_tags
-            .0
-            .iter()
-            .filter_map(|tag| clean::title(tag))
-            .collect();
-        let named = raw.ai_snapshot.title.as_deref().and_then(clean::title);
-        page.title = named.or_else(|| {
-            // A short name, as it would stand in an address.
-            let name = raw.ai_snapshot.page.as_deref()?.replace(['-', '_'], " ");
-            clean::title(&name)
-        });
+        page.lastmod = read.and_then(|(_, lastmod)| lastmod.moment());
+        page.hash = checksum.map(str::to_owned);
+        page.summary = summary.and_then(clean::description);
+    }
+}
+
+type Members = serde_json::Map<String, Value>;
+
+/// A number, which YAML has as a text here.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_f64(),
     }
 }
 
@@ -289,24 +332,32 @@ impl<'de> Visitor<'de> for &mut Walk<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "arc_sitemap_version" => {
-                    let version: Field = map.next_value()?;
-                    self.version = version.text().map(str::to_owned);
+                    let version: Value = map.next_value()?;
+                    self.version = version.as_str().map(str::to_owned);
                 }
                 "site" => {
-                    let site: Field = map.next_value()?;
+                    let site: Value = map.next_value()?;
                     let url = site
-                        .text()
+                        .as_str()
                         .map(|text| address::resolve_url(text, self.sink.url));
                     self.has_site = matches!(url, Some(Ok(_)));
                 }
                 "generated_at" => {
-                    let time: Field = map.next_value()?;
-                    let moment = time.text().and_then(|text| read_lastmod(text).moment());
+                    let time: Value = map.next_value()?;
+                    let moment = time.as_str().and_then(|text| read_lastmod(text).moment());
                     self.list.made_at = moment.as_ref().map(Moment::to_string);
                 }
                 "crawl_rate" => {
-                    let rate: Field = map.next_value()?;
-                    self.list.pace_ms = rate.text().and_then(pace_ms);
+                    let rate: Value = map.next_value()?;
+                    self.list.pace_ms = match &rate {
+                        Value::String(text) => pace_ms(text),
+                        // So many in a second.
+                        Value::Number(number) => pace_ms(&number.to_string()),
+                        _ => None,
+                    };
+                    if self.list.pace_ms.is_none() && !rate.is_null() {
+                        self.invalid(|| "`crawl_rate` is not a pace such as 1/s".to_owned());
+                    }
                 }
                 "pages" => {
                     self.has_pages = true;
@@ -339,189 +390,12 @@ impl<'de> Visitor<'de> for Pages<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut pages: A) -> Result<(), A::Error> {
-        while let Some(page) = pages.next_element::<RawPage>()? {
-            self.0.page(page);
+        while let Some(page) = pages.next_element::<Value>()? {
+            self.0.page(&page);
         }
         Ok(())
     }
 }
-
-/// A page as it is written, whatever its members are.
-#[derive(Default, serde::Deserialize)]
-#[serde(default)]
-struct RawPage {
-    url: Field,
-    lastmod: Field,
-    ai_indexable: Field,
-    ai_summary: Field,
-    ai_tags: Tags,
-    ai_checksum: Field,
-    ai_snapshot: Snapshot,
-    auth_required: Field,
-    robots_directive: Field,
-}
-
-/// One value of any kind. `null` and nothing are the same.
-#[derive(Default)]
-enum Field {
-    Text(String),
-    Bool(bool),
-    Other,
-    #[default]
-    Nothing,
-}
-
-/// What a field that is true or false says.
-#[derive(PartialEq, Eq)]
-enum Answer {
-    Yes,
-    No,
-    /// Something that is neither.
-    Odd,
-    None,
-}
-
-impl Field {
-    fn yes_or_no(&self) -> Answer {
-        match self {
-            Field::Bool(true) => Answer::Yes,
-            Field::Bool(false) => Answer::No,
-            Field::Text(_) | Field::Other => Answer::Odd,
-            Field::Nothing => Answer::None,
-        }
-    }
-
-    fn text(&self) -> Option<&str> {
-        match self {
-            Field::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Tags(Vec<String>);
-
-#[derive(Default)]
-struct Snapshot {
-    title: Option<String>,
-    page: Option<String>,
-}
-
-/// Takes a value of any kind; each of the three types keeps what it has a use for.
-macro_rules! takes_anything {
-    ($type:ident, $visitor:ident, $number:expr, { $($special:item)* }) => {
-        impl<'de> de::Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-                source.deserialize_any($visitor)
-            }
-        }
-
-        struct $visitor;
-
-        impl<'de> Visitor<'de> for $visitor {
-            type Value = $type;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
-
-            fn visit_unit<E: de::Error>(self) -> Result<$type, E> {
-                Ok($type::default())
-            }
-
-            fn visit_i64<E: de::Error>(self, _: i64) -> Result<$type, E> {
-                Ok($number)
-            }
-
-            fn visit_u64<E: de::Error>(self, _: u64) -> Result<$type, E> {
-                Ok($number)
-            }
-
-            fn visit_f64<E: de::Error>(self, _: f64) -> Result<$type, E> {
-                Ok($number)
-            }
-
-            $($special)*
-        }
-    };
-}
-
-takes_anything!(Field, FieldVisitor, Field::Other, {
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Field, E> {
-        Ok(Field::Bool(value))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Field, E> {
-        Ok(Field::Text(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Field, A::Error> {
-        while all.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Field::Other)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Field, A::Error> {
-        while all.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Field::Other)
-    }
-});
-
-takes_anything!(Tags, TagsVisitor, Tags::default(), {
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Tags, E> {
-        Ok(Tags::default())
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Tags, E> {
-        Ok(Tags(vec![text.to_owned()]))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Tags, A::Error> {
-        let mut tags = Vec::new();
-        while let Some(tag) = all.next_element::<Field>()? {
-            if let (Field::Text(text), true) = (tag, tags.len() < MAX_TAGS) {
-                tags.push(text);
-            }
-        }
-        Ok(Tags(tags))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Tags, A::Error> {
-        while all.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Tags::default())
-    }
-});
-
-takes_anything!(Snapshot, SnapshotVisitor, Snapshot::default(), {
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Snapshot, E> {
-        Ok(Snapshot::default())
-    }
-
-    fn visit_str<E: de::Error>(self, _: &str) -> Result<Snapshot, E> {
-        Ok(Snapshot::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Snapshot, A::Error> {
-        while all.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Snapshot::default())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Snapshot, A::Error> {
-        let mut snapshot = Snapshot::default();
-        while let Some(key) = all.next_key::<String>()? {
-            let target = match key.as_str() {
-                "title" => &mut snapshot.title,
-                "page" => &mut snapshot.page,
-                _ => {
-                    all.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            *target = all.next_value::<Field>()?.text().map(str::to_owned);
-        }
-        Ok(snapshot)
-    }
-});
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,16 @@ use crate::read::xml::{Item, Tag, XmlReader};
 use crate::read::{address, html};
 use crate::text::{clean, quote};
 
+/// Dates of an entry. Some are borrowed from other vocabularies, such as `dc:date`.
+const DATES: [&str; 6] = [
+    "updated",
+    "modified",
+    "pubDate",
+    "published",
+    "date",
+    "issued",
+];
+
 pub(super) fn read(
     source: &mut dyn BufRead,
     hosts: &Hosts,
@@ -28,6 +38,7 @@ pub(super) fn read(
         },
         open: Vec::new(),
         entry: None,
+        field: None,
         text: String::new(),
         page: Page::default(),
         guid: String::new(),
@@ -36,7 +47,10 @@ pub(super) fn read(
     loop {
         let is_begun = match xml.next() {
             Ok(Item::Open(tag)) => parser.open(&tag),
-            Ok(Item::Close) => parser.close().map(|()| false),
+            Ok(Item::Close) => {
+                parser.close();
+                Ok(false)
+            }
             Ok(Item::Text(text)) => {
                 parser.text(text);
                 Ok(false)
@@ -58,21 +72,27 @@ struct Parser<'a, 's> {
     hosts: &'a Hosts,
     sink: &'a mut Sink<'s>,
     list: List,
-    /// The names of the open elements.
-    open: Vec<String>,
+    /// The open elements.
+    open: Vec<Open>,
     /// At which depth the open entry is.
     entry: Option<usize>,
+    /// At which depth the open field is; elements inside of it are a part of its text.
+    field: Option<usize>,
     text: String,
     page: Page,
     guid: String,
     line: u32,
 }
 
+struct Open {
+    name: String,
+    namespace: String,
+}
+
 impl Parser<'_, '_> {
     /// Says whether an entry begins here.
     fn open(&mut self, tag: &Tag<'_>) -> Result<bool, Problem> {
         let depth = self.open.len() + 1;
-        self.text.clear();
         if depth == 1 {
             self.list.kind = match tag.name() {
                 "feed" => "Atom feed",
@@ -80,14 +100,29 @@ impl Parser<'_, '_> {
             }
             .to_owned();
         }
-        if self.entry.is_some() && tag.name() == "link" {
+        let is_field = match self.entry {
+            Some(entry) => depth == entry + 1,
+            // The title of the feed itself: below `feed`, or below `channel`.
+            None => tag.name() == "title" && depth <= 3,
+        };
+        // Extensions have fields of the same names, such as `media:title`.
+        let parent = self.open.last().map(|open| open.namespace.as_str());
+        let is_own = parent == Some(tag.namespace());
+        if is_field && is_own && tag.name() == "link" {
             self.link(tag);
         }
         let begins = self.entry.is_none() && matches!(tag.name(), "entry" | "item");
         if tag.is_empty() {
             return Ok(false);
         }
-        self.open.push(tag.name().to_owned());
+        if is_field && (is_own || DATES.contains(&tag.name())) {
+            self.field = Some(depth);
+            self.text.clear();
+        }
+        self.open.push(Open {
+            name: tag.name().to_owned(),
+            namespace: tag.namespace().to_owned(),
+        });
         if begins {
             if self.list.pages == MAX_PAGES {
                 let message = format!("the document has more than {MAX_PAGES} entries");
@@ -116,27 +151,31 @@ impl Parser<'_, '_> {
     }
 
     fn text(&mut self, text: &str) {
-        add_text(&mut self.text, text);
+        if self.field.is_some() {
+            add_text(&mut self.text, text);
+        }
     }
 
-    fn close(&mut self) -> Result<(), Problem> {
+    fn close(&mut self) {
         let depth = self.open.len();
-        let name = self.open.pop().unwrap_or_default();
+        let Some(Open { name, .. }) = self.open.pop() else {
+            return;
+        };
+        if self.entry == Some(depth) {
+            self.entry = None;
+            self.finish_entry();
+        }
+        if self.field != Some(depth) {
+            return;
+        }
+        self.field = None;
         match self.entry {
-            Some(entry) if entry == depth => {
-                self.entry = None;
-                self.finish_entry();
-            }
-            Some(entry) if entry + 1 == depth => self.take_field(&name),
-            Some(_) => {}
-            // The title of the feed itself: below `feed`, or below `channel`.
-            None if name == "title" && depth <= 3 && self.list.about.title.is_none() => {
+            Some(_) => self.take_field(&name),
+            None if self.list.about.title.is_none() => {
                 self.list.about.title = clean::title(&html::plain_text(&self.text));
             }
             None => {}
         }
-        self.text.clear();
-        Ok(())
     }
 
     fn take_field(&mut self, name: &str) {
@@ -147,9 +186,7 @@ impl Parser<'_, '_> {
             "title" => page.title = clean::title(&html::plain_text(text)),
             "summary" | "description" => page.summary = clean::description(&html::plain_text(text)),
             "updated" | "modified" => page.lastmod = read_lastmod(text).moment(),
-            "pubDate" | "published" | "date" | "issued" => {
-                page.published = read_lastmod(text).moment();
-            }
+            name if DATES.contains(&name) => page.published = read_lastmod(text).moment(),
             _ => {}
         }
     }

@@ -53,6 +53,7 @@ impl Kept {
             sighted,
             is_complete,
             made_at: None,
+            titles: None,
             document: "https://fox.example/sitemap.xml".parse().unwrap(),
         };
         let plan = plan(self.state.as_ref(), finding, time(now));

@@ -194,8 +194,8 @@ impl Feeds {
         }
     }
 
-    /// Pages of a site have got titles.
-    pub fn retitled(&self, site: SiteId) {
+    /// What feeds showed of a site already is another: pages have got titles, or old entries went.
+    pub fn reworded(&self, site: SiteId) {
         self.changed(Source::Site(site));
     }
 

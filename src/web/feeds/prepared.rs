@@ -126,7 +126,7 @@ impl Rendered {
     ) -> std::io::Result<Rendered> {
         let (text, ()) = compressor.write(|text| match form {
             Form::Atom => feed::write_atom(document, text),
-            Form::Json => text.extend_from_slice(feed::to_json(document).as_bytes()),
+            Form::Json => feed::write_json(document, text),
         });
         let hash = Sha256::digest(text);
         let tag: String = (hash.iter().take(16))

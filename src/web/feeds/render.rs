@@ -46,11 +46,19 @@ pub(super) async fn render(
         Some(collection) => (EntriesOf::Collection(collection.id), collection.entry_count),
         None => (EntriesOf::Site(site.id), site.entry_count),
     };
+    // Only where there are archives.
+    let first = match count > ITEMS {
+        true => service.store.first_place(of).await?.unwrap_or(count),
+        false => 0,
+    };
     let rows = match key.part {
         Part::Archive(archive) => {
             let places = places(archive);
             if places.end > count {
                 return Err(WebError::NotFound("archive"));
+            }
+            if places.end <= first {
+                return Err(WebError::Gone("archive"));
             }
             service.store.entries_in(of, places).await?
         }
@@ -61,7 +69,8 @@ pub(super) async fn render(
     let whom = Whom::Everybody(site.next_check_at);
     let (paths, key) = (service.paths.clone(), key.clone());
     let compose = move |compressor: &mut Compressor| {
-        compose(&paths, &key, &site, collection, count, &rows, compressor)
+        let places = first..count;
+        compose(&paths, &key, &site, collection, places, &rows, compressor)
     };
     prepare(service, made_of, whom, compose).await
 }
@@ -107,7 +116,7 @@ fn compose(
     key: &Key,
     site: &SiteRow,
     collection: Option<usize>,
-    count: i64,
+    there: Range<i64>,
     rows: &[EntryRow],
     compressor: &mut Compressor,
 ) -> std::io::Result<Rendered> {
@@ -143,16 +152,22 @@ fn compose(
         stylesheet: Some(paths.feed_style()),
         ..Links::default()
     };
+    // Of archives whose entries were all pruned there is nothing to be seen any more.
+    let archive_before = |archive: i64| {
+        let before = archive - 1;
+        (before >= 0 && places(before).end > there.start).then(|| paths.archive(&path, before))
+    };
     match key.part {
         Part::Live if key.grain == Grain::Checks => {
-            let last = count / ARCHIVE_ITEMS - 1;
-            links.prev_archive = (count > ITEMS).then(|| paths.archive(&path, last));
+            if there.end > ITEMS {
+                links.prev_archive = archive_before(there.end / ARCHIVE_ITEMS);
+            }
         }
         Part::Archive(archive) => {
             links.json = None;
             links.current = Some(paths.feed(&path));
-            links.prev_archive = (archive > 0).then(|| paths.archive(&path, archive - 1));
-            let has_next = places(archive + 1).end <= count;
+            links.prev_archive = archive_before(archive);
+            let has_next = places(archive + 1).end <= there.end;
             links.next_archive = has_next.then(|| paths.archive(&path, archive + 1));
         }
         Part::Live | Part::Before(_) | Part::After(_) => {
@@ -198,7 +213,7 @@ pub fn site_subject(site: &SiteRow) -> Subject<'_> {
         title: site.title.as_deref().unwrap_or(&site.slug),
         about: &site.about,
         page: Cow::Owned(reached(&site.url, site.root.as_ref())),
-        described_by: None,
+        described_by: site.described_by.as_ref(),
         via: site.root.as_ref(),
     }
 }

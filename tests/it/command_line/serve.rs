@@ -349,6 +349,27 @@ fn the_demo_is_served_and_followed_and_opens_nothing_else_of_this_machine() {
 }
 
 #[test]
+fn the_demo_changes_by_itself_and_its_followers_hear_of_it() {
+    let place = Place::new();
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--demo"]);
+    let mut served = Served::logging_to(Stdio::piped(), command.args(["--host-gap", "0"]));
+    served.line();
+    let page: url::Url = served.line().trim().parse().unwrap();
+    let log = BufReader::new(served.child.stderr.take().unwrap());
+    let mut read = (log.lines().map(Result::unwrap)).filter(|line| line.contains("new_changes="));
+    let entries = || {
+        let feed = Ask::get(&format!("{}feed.atom", page.path())).to(served.address);
+        feed.text().matches("<entry>").count()
+    };
+    // The log goes on only when there is something to tell, so this waits for the site and for nothing else.
+    assert!(read.next().is_some());
+    let first = entries();
+    let line = read.next().unwrap();
+    assert!(!line.contains("new_changes=0"), "{line}");
+    assert!(entries() > first, "{line}");
+}
+
+#[test]
 fn a_demo_without_a_place_says_so() {
     let place = Place::new();
     // A port whose neighbour is taken.

@@ -45,7 +45,8 @@ async fn the_oldest_go_and_the_horizon_is_the_latest_among_them() {
         Pruned {
             checks: 0,
             changes: 23,
-            entries: 10
+            entries: 10,
+            sites: [site].into(),
         }
     );
     assert_eq!(store.entries(id, 100).await.unwrap(), shown);

@@ -265,12 +265,14 @@ async fn an_spxi_index_is_found_where_robots_txt_or_the_page_names_it() {
         assert_eq!(checked.site.format, Some(Format::Spxi));
         assert_eq!(den.site.requests_to("/other.jsonld").len(), 0);
         assert!(den.site.paths().len() <= 10, "{:?}", den.site.paths());
-        // A sitemap knows when pages changed, and is asked for first.
+        // A sitemap knows when pages changed, and the index what they are called.
         den.xml("/sitemap.xml", &urlset("<url><loc>{den}/b</loc></url>"));
         den.site.forget_requests();
         let checked = den.check().await;
-        assert_eq!(checked.site.format, Some(Format::Sitemap));
-        assert_eq!(den.site.requests_to("/data/spxi-index.jsonld").len(), 0);
+        assert_eq!(checked.site.format, Some(Format::Spxi));
+        assert_eq!(checked.site.root, Some(den.url("/sitemap.xml")));
+        assert_eq!(codes(&checked), ["spxi-incomplete", "only-a-list"]);
+        assert_eq!(den.site.requests_to("/data/spxi-index.jsonld").len(), 1);
     }
 }
 
