@@ -1,0 +1,263 @@
+//! ARC sitemaps: checksums, days, and pages that want to be left alone.
+
+use sitebell::memory::Outcome;
+use sitebell::site::Format;
+
+use super::{NONE, index, serve, sitemap, with};
+use crate::den::Den;
+use crate::fake_site::Reply;
+use crate::following::Follower;
+
+/// An ARC sitemap of these pages, made on this day.
+fn arc(den: &Den, made_at: &str, pages: &[serde_json::Value]) -> Reply {
+    let document = serde_json::json!({
+        "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": made_at, "pages": pages,
+    });
+    Reply::new(200, "application/json", document.to_string())
+}
+
+fn arc_page(den: &Den, path: &str, sum: &str) -> serde_json::Value {
+    serde_json::json!({
+        "url": den.url(path).as_str(), "ai_indexable": true, "lastmod": "2026-03-01T00:00:00Z", "ai_checksum": sum,
+        "ai_summary": format!("All about {path}"), "ai_tags": ["fox"], "ai_snapshot": {"page": "p", "title": format!("Page {path}")},
+    })
+}
+
+#[tokio::test]
+async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
+    let den = Den::empty();
+    let made_at = "2026-03-11T00:00:00Z";
+    let page = |path: &str, sum: &str| arc_page(&den, path, sum);
+    let mut pages = vec![
+        page("/a", "1"),
+        page("/b", "1"),
+        page("/c", "1"),
+        page("/d", "1"),
+    ];
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    let row = follower
+        .store()
+        .site(follower.site())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(row.format, Some(Format::Arc));
+    // Today's changes are in a document of their own.
+    den.site.serve(
+        "/arc-sitemap-deltas/2026-03-12.json",
+        arc(
+            &den,
+            "2026-03-12T00:00:00Z",
+            &[page("/b", "2"), page("/e", "1")],
+        ),
+    );
+    let told = follower.check().await;
+    assert_eq!(
+        told,
+        [
+            "created /e 2026-03-01T00:00:00Z",
+            "updated /b 2026-03-11T00:00:00Z"
+        ]
+    );
+    let (changes, _) = follower
+        .store()
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    let last = &changes.last().unwrap().change;
+    assert_eq!(last.title.as_deref(), Some("Page /b"));
+    assert_eq!(last.details.summary.as_deref(), Some("All about /b"));
+    assert_eq!(last.details.tags, ["fox"]);
+    // A page that turns private is forgotten, and nobody hears of it.
+    pages[1]["ai_indexable"] = false.into();
+    den.site
+        .serve("/arc-sitemap-deltas/2026-03-12.json", Reply::status(404));
+    den.site.serve(
+        "/arc-sitemap.json",
+        arc(
+            &den,
+            "2026-03-13T00:00:00Z",
+            &[pages, vec![page("/e", "1")]].concat(),
+        ),
+    );
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+    let (changes, _) = follower
+        .store()
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    let of_b = changes.iter().filter(|row| row.change.url.ends_with("/b"));
+    assert!(of_b.clone().count() > 0);
+    for row in of_b {
+        assert_eq!(
+            (&row.change.title, &row.change.details.summary),
+            (&None, &None)
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_changes_of_a_day_overrule_the_list_that_they_follow() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    den.site.serve(
+        "/arc-sitemap.json",
+        arc(&den, "2026-03-11T00:00:00Z", &pages),
+    );
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let day = |day: &str, pages: &[serde_json::Value], tag: &str| {
+        let reply = arc(&den, &format!("{day}T00:00:00Z"), pages).etag(tag);
+        den.site
+            .serve(&format!("/arc-sitemap-deltas/{day}.json"), reply);
+    };
+    let changed = [arc_page(&den, "/b", "2"), arc_page(&den, "/c", "1")];
+    day("2026-03-12", &changed, "\"1\"");
+    assert_eq!(follower.check().await.len(), 2);
+    // The list still has the old checksum.
+    assert_eq!(follower.check().await, NONE);
+    day("2026-03-13", &[arc_page(&den, "/c", "2")], "\"1\"");
+    assert_eq!(follower.check().await, ["updated /c 2026-03-14T12:00:00Z"]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_listed_twice_is_one_page_with_the_newer_date() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", index(&den, &["/1.xml", "/2.xml"]));
+    let lists = |old: &str, new: &str| {
+        let twice = |date: &str| {
+            let page = format!("/a {date}");
+            sitemap(&den, &with(&[page.as_str()], &[]))
+        };
+        serve(&den, "/1.xml", twice(old));
+        serve(&den, "/2.xml", twice(new));
+    };
+    lists("2026-01-01", "2026-02-01");
+    let follower = Follower::of(&den).await;
+    let first = follower.check().await;
+    assert_eq!(first.last().unwrap(), "updated /a 2026-02-01");
+    assert_eq!(follower.check().await, NONE);
+    lists("2026-02-01", "2026-01-01");
+    assert_eq!(follower.check().await, NONE);
+    lists("2026-03-01", "2026-02-01");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-01"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_page_that_one_of_its_entries_hides_is_hidden() {
+    let den = Den::empty();
+    let list = |pages: &[serde_json::Value]| {
+        let reply = arc(&den, "2026-03-11T00:00:00Z", pages);
+        den.site.serve("/arc-sitemap.json", reply);
+    };
+    let mut hidden = arc_page(&den, "/a", "1");
+    hidden["auth_required"] = true.into();
+    let shown = arc_page(&den, "/a", "2");
+    let other = arc_page(&den, "/b", "1");
+    list(&[shown.clone(), hidden.clone(), other.clone()]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, ["updated /b 2026-03-01T00:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+    // Shown for a while, and then hidden again by one of two.
+    list(&[shown.clone(), other.clone()]);
+    assert_eq!(follower.check().await.len(), 1);
+    list(&[hidden, arc_page(&den, "/a", "3"), other]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn a_page_with_two_checksums_is_not_edited_at_every_check() {
+    let den = Den::empty();
+    let pages = ["1", "2", "3"].map(|sum| arc_page(&den, "/a", sum));
+    den.site.serve(
+        "/arc-sitemap.json",
+        arc(&den, "2026-03-11T00:00:00Z", &pages),
+    );
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 1);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_edited_twice_under_one_date_is_told_at_two_times() {
+    let den = Den::empty();
+    let serve = |sum: &str| {
+        let pages = [arc_page(&den, "/a", sum), arc_page(&den, "/b", "1")];
+        let made_at = "2026-03-11T00:00:00Z";
+        den.site
+            .serve("/arc-sitemap.json", arc(&den, made_at, &pages));
+    };
+    serve("1");
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    serve("2");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-11T00:00:00Z"]);
+    serve("3");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-13T12:00:00Z"]);
+    serve("4");
+    assert_eq!(follower.check().await, ["updated /a 2026-03-14T12:00:00Z"]);
+}
+
+#[tokio::test]
+async fn an_arc_sitemap_may_be_old_and_is_still_all_that_there_is_to_read() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    let made_at = "2026-01-01T00:00:00Z";
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages));
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    for _ in 0..2 {
+        assert_eq!(follower.check().await, NONE);
+        let check = follower.last_check().await;
+        assert_eq!(check.outcome, Some(Outcome::Unchanged), "{}", check.summary);
+    }
+    // A page may be in the changes of a day that are no longer asked for, so nothing is known to be gone.
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages[..1]));
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+    // Until there is a list of these days.
+    let made_at = "2026-03-17T00:00:00Z";
+    den.site
+        .serve("/arc-sitemap.json", arc(&den, made_at, &pages[..1]));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.check().await, ["deleted /b 2026-03-17T00:00:00Z"]);
+}
+
+#[tokio::test]
+async fn an_arc_sitemap_is_read_wherever_robots_txt_says_it_is() {
+    let den = Den::empty();
+    den.site
+        .serve("/robots.txt", Reply::text("Sitemap: /data/sitemap.xml"));
+    let arc = |pages: &[(&str, &str)]| {
+        let page = |(path, sum): &(&str, &str)| serde_json::json!({"url": den.url(path).as_str(), "ai_indexable": true, "ai_checksum": sum});
+        let arc = serde_json::json!({
+            "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": "2026-03-10T00:00:00Z",
+            "pages": pages.iter().map(page).collect::<Vec<_>>(),
+        });
+        den.site
+            .serve("/data/sitemap.xml", Reply::text(arc.to_string()));
+    };
+    arc(&[("/a", "1"), ("/b", "1")]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let row = follower.store().site(follower.site()).await.unwrap();
+    assert_eq!(row.unwrap().format, Some(Format::Arc));
+    arc(&[("/a", "1"), ("/b", "2")]);
+    assert_eq!(follower.check().await.len(), 1);
+}

@@ -1,0 +1,373 @@
+//! How a list is found, and found again.
+
+use chrono::TimeDelta;
+use sitebell::memory::Outcome;
+use sitebell::site::Format;
+
+use super::{NONE, SIX, index, serve, sitemap};
+use crate::ask::Ask;
+use crate::den::{Den, codes, collections};
+use crate::fake_site::Reply;
+use crate::following::Follower;
+use crate::world::World;
+
+#[tokio::test]
+async fn a_folder_is_followed_by_its_address() {
+    let den = Den::empty();
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(
+            &den,
+            &[
+                "/ 2026-01-01",
+                "/blog/ 2026-01-02",
+                "/blog/1 2026-01-03",
+                "/blogs 2026-01-04",
+            ],
+        ),
+    );
+    den.html("/blog/", "<title>Blog</title>");
+    let follower = Follower::of_part(&den, "/blog").await;
+    assert_eq!(
+        follower.check().await,
+        ["updated /blog/ 2026-01-02", "updated /blog/1 2026-01-03"]
+    );
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(
+            &den,
+            &[
+                "/ 2026-01-01",
+                "/blog/ 2026-01-02",
+                "/blog/1 2026-01-03",
+                "/new 2026-03-11",
+                "/blog/2 2026-03-11",
+            ],
+        ),
+    );
+    assert_eq!(follower.check().await, ["created /blog/2 2026-03-11"]);
+    let checked = den.check_typed("/blog/").await;
+    assert_eq!(collections(&checked), ["/blog/"]);
+    // A single page is no part of a site: then it is the whole site that is followed.
+    assert_eq!(collections(&den.check_typed("/blog/1").await), ["/"]);
+}
+
+#[tokio::test]
+async fn a_project_in_a_folder_has_its_sitemap_there() {
+    let den = Den::empty();
+    serve(
+        &den,
+        "/docs/sitemap.xml",
+        sitemap(&den, &["/docs/ 2026-01-01", "/docs/intro 2026-01-02"]),
+    );
+    den.html("/docs/intro", "<title>Intro</title>");
+    let checked = den.check_typed("/docs/intro").await;
+    assert_eq!(checked.site.root, Some(den.url("/docs/sitemap.xml")));
+    assert_eq!(collections(&checked), ["/docs/"]);
+}
+
+#[tokio::test]
+async fn a_feed_is_followed_by_its_own_address() {
+    let den = Den::empty();
+    let feed = |pages: &[&str]| {
+        let items = pages
+            .iter()
+            .map(|path| format!("<item><link>{}</link></item>", den.url(path)));
+        let text = format!(
+            "<rss><channel>{}</channel></rss>",
+            items.collect::<String>()
+        );
+        den.site.serve("/feed/", Reply::html(text));
+    };
+    feed(&["/1", "/2"]);
+    let follower = Follower::of_part(&den, "/feed/").await;
+    assert_eq!(follower.check().await.len(), 2);
+    feed(&["/2", "/3"]);
+    assert_eq!(follower.check().await, ["created /3 2026-03-12T12:00:00Z"]);
+}
+
+#[tokio::test]
+async fn a_sitemap_is_followed_by_its_own_address() {
+    let den = Den::empty();
+    serve(
+        &den,
+        "/sitemap.xml",
+        index(&den, &["/maps/1.xml", "/maps/2.xml"]),
+    );
+    serve(&den, "/maps/1.xml", sitemap(&den, &SIX));
+    serve(&den, "/maps/2.xml", sitemap(&den, &["/x 2026-01-01"]));
+    let checked = den.check_typed("/maps/2.xml").await;
+    assert_eq!(collections(&checked), ["/maps/2.xml"]);
+    let follower = Follower::of_part(&den, "/maps/2.xml").await;
+    assert_eq!(follower.check().await, ["updated /x 2026-01-01"]);
+}
+
+#[tokio::test]
+async fn a_site_that_has_nothing_is_asked_ten_times_at_most() {
+    let den = Den::empty();
+    den.html("/", "<title>Nothing</title>");
+    den.html("/page", "<title>Nothing</title>");
+    for typed in ["/", "/page"] {
+        den.site.forget_requests();
+        let checked = den.check_typed(typed).await;
+        assert!(checked.site.format.is_none());
+        assert_eq!(codes(&checked), ["not-found"]);
+        assert!(den.site.requests().len() <= 10, "{:?}", den.site.paths());
+        let formats: Vec<_> = checked
+            .site
+            .tried
+            .iter()
+            .map(|tried| tried.format)
+            .collect();
+        for format in [
+            Format::ResourceSync,
+            Format::Sitemap,
+            Format::Arc,
+            Format::Spxi,
+        ] {
+            assert!(formats.contains(&format), "{formats:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_every_format_it_is_told_where_it_was_looked_for_or_why_not() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let checked = den.check().await;
+    let told = |format| {
+        let tried = checked.site.tried.iter();
+        let of_format = tried.filter(move |tried| tried.format == format);
+        of_format.map(|tried| format!("{} {}", tried.url.path(), tried.outcome))
+    };
+    for format in Format::ALL {
+        assert!(told(*format).next().is_some(), "{}", format.title());
+    }
+    let last = |format| told(format).next_back().unwrap();
+    assert_eq!(last(Format::Sitemap), "/sitemap.xml found");
+    assert_eq!(last(Format::Scp), "/sitemap.xml not announced there");
+    assert_eq!(
+        last(Format::Arc),
+        "/.well-known/arc-sitemap.json not looked for, after a sitemap was found"
+    );
+}
+
+#[tokio::test]
+async fn every_place_for_a_sitemap_is_found() {
+    for path in ["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"] {
+        let den = Den::empty();
+        serve(&den, path, sitemap(&den, &SIX));
+        let checked = den.check().await;
+        assert_eq!(checked.site.root, Some(den.url(path)));
+        assert_eq!(collections(&checked), ["/"]);
+    }
+    // Robots.txt names two, in other words; the page links a third.
+    let den = Den::empty();
+    den.site.serve(
+        "/robots.txt",
+        Reply::text("SITEMAP:/one.txt\nUser-agent: *\nDisallow: /x\nSitemap: /two.rss"),
+    );
+    den.site.serve(
+        "/one.txt",
+        Reply::text(format!("{}\n{}\n", den.url("/a"), den.url("/b"))),
+    );
+    den.site.serve(
+        "/two.rss",
+        Reply::html(format!(
+            "<rss><channel><item><link>{}</link><title>T</title></item></channel></rss>",
+            den.url("/c")
+        )),
+    );
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 3);
+    den.site.serve(
+        "/two.rss",
+        Reply::html(format!(
+            "<rss><channel><item><link>{}</link><title>T</title></item></channel></rss>",
+            den.url("/d")
+        )),
+    );
+    assert_eq!(follower.check().await, ["created /d 2026-03-12T12:00:00Z"]);
+    // What leaves a feed is not gone.
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+    let den = Den::empty();
+    den.html("/", "<link rel=sitemap href=/maps/all.xml>");
+    serve(&den, "/maps/all.xml", sitemap(&den, &SIX));
+    assert_eq!(den.check().await.site.root, Some(den.url("/maps/all.xml")));
+}
+
+/// A site whose robots.txt names two sitemaps.
+fn two_sitemaps() -> Den {
+    let den = Den::empty();
+    let lines = Reply::text("Sitemap: /one.xml\nSitemap: /two.xml");
+    den.site.serve("/robots.txt", lines);
+    serve_two(&den, &[]);
+    den
+}
+
+/// Serves its sitemaps, with more pages in both.
+fn serve_two(den: &Den, more: &[&str]) {
+    for (path, pages) in [("/one.xml", &SIX[..]), ("/two.xml", &["/x 2026-01-07"])] {
+        serve(den, path, sitemap(den, &[pages, more].concat()));
+    }
+}
+
+#[tokio::test]
+async fn one_of_several_sitemaps_that_fails_costs_no_page_whenever_it_is() {
+    for failing in ["/one.xml", "/two.xml"] {
+        let den = two_sitemaps();
+        let follower = Follower::of(&den).await;
+        assert_eq!(follower.check().await.len(), 7);
+        // Between two looks for something better, and at such a look.
+        for days in [0, 0, 31, 0, 0] {
+            for reply in [
+                Reply::status(500),
+                Reply::status(404),
+                Reply::html("Back soon."),
+            ] {
+                den.site.serve(failing, reply);
+                follower.pass(TimeDelta::days(days));
+                assert_eq!(follower.check().await, NONE, "{failing} {days}");
+            }
+        }
+        serve_two(&den, &[]);
+        for _ in 0..3 {
+            assert_eq!(follower.check().await, NONE, "{failing}");
+        }
+        assert_eq!(
+            follower.last_check().await.outcome,
+            Some(Outcome::Unchanged)
+        );
+        serve_two(&den, &["/new 2026-06-08"]);
+        assert_eq!(follower.check().await, ["created /new 2026-06-08"]);
+    }
+}
+
+#[tokio::test]
+async fn a_sitemap_that_fails_at_first_is_read_when_it_is_there() {
+    let den = two_sitemaps();
+    den.site.serve("/two.xml", Reply::status(500));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 6);
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-01-07"]));
+    // It is not new, it was only not there to be seen.
+    assert_eq!(follower.check().await, NONE);
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-04-07"]));
+    assert_eq!(follower.check().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_robots_file_that_fails_once_makes_no_other_site_of_this_one() {
+    let den = two_sitemaps();
+    serve(&den, "/sitemap.xml", sitemap(&den, &["/old 2020-01-01"]));
+    let mut follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 7);
+    den.site.serve("/robots.txt", Reply::status(500));
+    for _ in 0..3 {
+        follower.restart().await;
+        follower.pass(TimeDelta::days(31));
+        assert_eq!(follower.check().await, NONE);
+    }
+    den.site.remove("/sitemap.xml");
+    for _ in 0..3 {
+        follower.restart().await;
+        follower.pass(TimeDelta::days(31));
+        assert_eq!(follower.check().await, NONE);
+    }
+    let row = follower
+        .store()
+        .site(follower.site())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(row.root, Some(den.url("/one.xml")));
+    serve(&den, "/two.xml", sitemap(&den, &["/x 2026-06-07"]));
+    assert_eq!(follower.check().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_better_format_is_noticed_within_a_month_and_announces_nothing_again() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    den.description(&[("/capabilitylist.xml", "/")]);
+    den.capability_list("/capabilitylist.xml", "/", &["/changelist.xml"]);
+    den.change_list(
+        "/changelist.xml",
+        "from='2026-01-01'",
+        &["created /a 2026-01-01", "updated /b 2026-02-02"],
+    );
+    assert_eq!(follower.check().await, NONE);
+    follower.pass(TimeDelta::days(30));
+    assert_eq!(follower.check().await, NONE);
+    let row = follower
+        .store()
+        .site(follower.site())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(row.format, Some(Format::ResourceSync));
+    den.change_list(
+        "/changelist.xml",
+        "from='2026-01-01'",
+        &[
+            "created /a 2026-01-01",
+            "updated /b 2026-02-02",
+            "updated /c 2026-04-13",
+        ],
+    );
+    assert_eq!(follower.check().await, ["updated /c 2026-04-13"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_list_that_is_broken_when_a_better_format_is_looked_for_is_not_nothing() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    serve(&den, "/sitemap.xml", "<urlset".to_owned());
+    follower.pass(TimeDelta::days(31));
+    assert_eq!(follower.check().await, NONE);
+    let check = follower.last_check().await;
+    let found: Vec<_> = (check.problems.iter())
+        .map(|problem| problem.code.name())
+        .collect();
+    assert!(!found.contains(&"not-found"), "{found:?}");
+    assert!(found.contains(&"cut-off"), "{found:?}");
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn the_page_of_a_site_says_why_nothing_better_is_read() {
+    let den = Den::empty();
+    den.html("/", "<title>The Fox Den</title>");
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let words = |world: &World| world.ask(Ask::get(&den.page("/"))).text().to_owned();
+    let page = words(&world);
+    assert!(page.contains("It has a sitemap;"), "{page}");
+    let reason = "ResourceSync was looked for at /.well-known/resourcesync: not there (404); \
+                  at /.well-known/resourcesync.xml: not there (404); at /: the page links none";
+    assert!(page.contains(reason), "{page}");
+    // What was found is read again, and better is not looked for each time.
+    world.pass(TimeDelta::days(2));
+    let again = Ask::post(
+        &format!("/api/v1/sites/{site}/check"),
+        &serde_json::json!({}),
+    );
+    world.ask(again.token(&world.alice));
+    world.scheduler().idle().await;
+    let page = words(&world);
+    assert!(
+        page.contains("ResourceSync was last looked for on 2026-"),
+        "{page}"
+    );
+}

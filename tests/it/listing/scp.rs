@@ -1,0 +1,338 @@
+//! SCP: sections with their snapshots and deltas.
+
+use std::io::Write;
+
+use chrono::TimeDelta;
+use sitebell::memory::Outcome;
+use sitebell::site::Format;
+
+use super::{NONE, NS, index, serve, sitemap};
+use crate::den::{Den, collections};
+use crate::fake_site::Reply;
+use crate::following::Follower;
+
+fn scp_file(den: &Den, kind: &str, pages: &[&str]) -> String {
+    let head = format!(
+        "{{\"collection\":{{\"id\":\"blog-1\",\"section\":\"blog\",{kind},\"version\":\"0.1\"}}}}"
+    );
+    let page = |page: &&str| {
+        let (path, modified) = page.split_once(' ').unwrap();
+        serde_json::json!({
+            "url": den.url(path).as_str(), "title": format!("Page {path}"), "description": "d", "modified": modified,
+            "language": "en", "content": [{"type": "text", "text": "t"}], "author": "Ann",
+        })
+        .to_string()
+    };
+    std::iter::once(head)
+        .chain(pages.iter().map(page))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn scp_sitemap(den: &Den, offers: &[&str]) {
+    let offers: String = offers
+        .iter()
+        .map(|offer| offer.replace("URL", den.url("/").as_str()))
+        .collect();
+    let text = format!(
+        "<urlset {NS} xmlns:scp='https://scp-protocol.org/schemas/sitemap/1.0'>
+         <scp:section name='blog' updateFreq='daily' pages='~4'/>{offers}
+         <url><loc>{}</loc></url></urlset>",
+        den.url("/plain")
+    );
+    serve(den, "/sitemap.xml", text);
+}
+
+const SNAPSHOT: &str = "<scp:collection section='blog' type='snapshot' url='URLblog.scp' generated='2026-03-10T00:00:00Z' expires='2026-06-01T00:00:00Z' pages='4' size='1'/>";
+const DELTA: &str = "<scp:delta section='blog' period='1' url='URLdelta1.scp' generated='2026-03-11T00:00:00Z' expires='2026-06-01T00:00:00Z' pages='1' size='1' since='2026-03-10T00:00:00Z'/>";
+const GAP: &str = "<scp:delta section='blog' period='3' url='URLdelta3.scp' generated='2026-03-13T00:00:00Z' expires='2026-06-01T00:00:00Z' pages='1' size='1' since='2026-03-12T00:00:00Z'/>";
+const NEW_SNAPSHOT: &str = "<scp:collection section='blog' type='snapshot' url='URLblog2.scp' generated='2026-03-13T00:00:00Z' expires='2026-06-01T00:00:00Z' pages='4' size='1'/>";
+
+#[tokio::test]
+async fn a_section_is_followed_by_its_snapshots_and_deltas() {
+    let den = Den::empty();
+    let old = [
+        "/a 2026-03-01T00:00:00Z",
+        "/b 2026-03-02T00:00:00Z",
+        "/c 2026-03-03T00:00:00Z",
+        "/d 2026-03-04T00:00:00Z",
+    ];
+    let snapshot = |at: &str, pages: &[&str]| {
+        scp_file(
+            &den,
+            &format!("\"type\":\"snapshot\",\"generated\":\"{at}\""),
+            pages,
+        )
+    };
+    den.site.serve(
+        "/blog.scp",
+        Reply::text(snapshot("2026-03-10T00:00:00Z", &old)),
+    );
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    let row = follower
+        .store()
+        .site(follower.site())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(row.format, Some(Format::Scp));
+    // What follows without a gap is all that is read.
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-11T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";
+    den.site.serve(
+        "/delta1.scp",
+        Reply::text(scp_file(
+            &den,
+            kind,
+            &["/b 2026-03-10T09:00:00Z", "/e 2026-03-10T10:00:00Z"],
+        )),
+    );
+    scp_sitemap(&den, &[SNAPSHOT, DELTA]);
+    den.site.forget_requests();
+    assert_eq!(
+        follower.check().await,
+        [
+            "updated /b 2026-03-10T09:00:00Z",
+            "created /e 2026-03-10T10:00:00Z"
+        ]
+    );
+    assert!(den.site.requests_to("/blog.scp").is_empty());
+    assert_eq!(follower.check().await, NONE);
+    // A gap is closed by the newest snapshot, without which nothing is known to be deleted.
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-13T00:00:00Z\",\"since\":\"2026-03-12T00:00:00Z\"";
+    den.site
+        .serve("/delta3.scp", Reply::text(scp_file(&den, kind, &[])));
+    let new = [
+        "/b 2026-03-10T09:00:00Z",
+        "/c 2026-03-12T00:00:00Z",
+        "/d 2026-03-04T00:00:00Z",
+        "/e 2026-03-10T10:00:00Z",
+    ];
+    den.site.serve(
+        "/blog2.scp",
+        Reply::text(snapshot("2026-03-13T00:00:00Z", &new)),
+    );
+    scp_sitemap(&den, &[NEW_SNAPSHOT, GAP]);
+    assert_eq!(follower.check().await, ["updated /c 2026-03-12T00:00:00Z"]);
+    // It is read as a whole again when a week has gone by, and only then is the page gone for sure.
+    follower.pass(TimeDelta::days(7));
+    assert_eq!(
+        follower.check().await,
+        [format!("deleted /a {}", "2026-03-13T00:00:00Z")]
+    );
+}
+
+/// A den with one section of four pages that is followed, and a delta is offered.
+async fn section_with_a_delta() -> (Den, Follower, String) {
+    let den = Den::empty();
+    let old = [
+        "/a 2026-03-01T00:00:00Z",
+        "/b 2026-03-02T00:00:00Z",
+        "/c 2026-03-03T00:00:00Z",
+        "/d 2026-03-04T00:00:00Z",
+    ];
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    den.site
+        .serve("/blog.scp", Reply::text(scp_file(&den, kind, &old)));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    scp_sitemap(&den, &[SNAPSHOT, DELTA]);
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-11T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";
+    let delta = scp_file(&den, kind, &["/b 2026-03-10T09:00:00Z"]);
+    (den, follower, delta)
+}
+
+#[tokio::test]
+async fn a_delta_that_could_not_be_read_is_read_at_the_next_check() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    let cut = delta[..delta.len() - 9].to_owned();
+    for broken in [Reply::status(500), Reply::text(cut), Reply::status(403)] {
+        den.site.serve("/delta1.scp", broken);
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_delta_that_is_not_there_has_no_changes() {
+    let (den, follower, _) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::status(404));
+    assert_eq!(follower.check().await, NONE);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Unchanged));
+    assert!(
+        (check.problems.iter()).all(|problem| problem.code.name() == "only-a-list"),
+        "{:?}",
+        check.problems
+    );
+}
+
+#[tokio::test]
+async fn a_snapshot_from_the_future_hides_nothing() {
+    let den = Den::empty();
+    let snapshot = |path: &str, at: &str, pages: &[&str]| {
+        let kind = format!("\"type\":\"snapshot\",\"generated\":\"{at}\"");
+        den.site
+            .serve(path, Reply::text(scp_file(&den, &kind, pages)));
+    };
+    let (a, b) = ("/a 2026-03-01T00:00:00Z", "/b 2026-03-02T00:00:00Z");
+    snapshot("/blog.scp", "2027-03-10T00:00:00Z", &[a, b]);
+    scp_sitemap(&den, &[&SNAPSHOT.replace("2026-03-10", "2027-03-10")]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    assert_eq!(follower.check().await, NONE);
+    snapshot(
+        "/blog2.scp",
+        "2026-03-13T00:00:00Z",
+        &["/a 2026-03-12T00:00:00Z", b],
+    );
+    scp_sitemap(&den, &[NEW_SNAPSHOT]);
+    assert_eq!(follower.check().await, ["updated /a 2026-03-12T00:00:00Z"]);
+}
+
+#[tokio::test]
+async fn a_section_whose_snapshots_have_expired_leaves_the_plain_sitemap() {
+    let den = Den::empty();
+    scp_sitemap(&den, &[&SNAPSHOT.replace("2026-06-01", "2026-03-01")]);
+    let checked = den.check().await;
+    assert_eq!(checked.site.format, Some(Format::Sitemap));
+    assert_eq!(collections(&checked), ["/"]);
+}
+
+#[tokio::test]
+async fn a_section_goes_on_by_its_deltas_when_its_snapshot_has_expired() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    follower.pass(TimeDelta::days(10));
+    scp_sitemap(
+        &den,
+        &[&SNAPSHOT.replace("2026-06-01", "2026-03-11"), DELTA],
+    );
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn changes_in_the_place_of_a_snapshot_are_not_taken_for_all_there_is() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/blog.scp", Reply::text(delta));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    follower.pass(TimeDelta::days(10));
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+}
+
+#[tokio::test]
+async fn sections_are_followed_whichever_sitemap_offers_them() {
+    let (den, _, delta) = section_with_a_delta().await;
+    let lines = Reply::text("Sitemap: /other.xml\nSitemap: /sitemap.xml");
+    den.site.serve("/robots.txt", lines);
+    serve(&den, "/other.xml", sitemap(&den, &["/plain 2026-01-01"]));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    scp_sitemap(&den, &[SNAPSHOT, DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+}
+
+#[tokio::test]
+async fn a_section_that_is_broken_leaves_the_plain_sitemap() {
+    let den = Den::empty();
+    den.site
+        .serve("/blog.scp", Reply::text("{\"collection\":{}}\n"));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(
+        follower.check().await,
+        ["created /plain 2026-03-11T12:00:00Z"]
+    );
+    let problems = follower.last_check().await.problems;
+    assert!(
+        problems
+            .iter()
+            .any(|problem| problem.code.name() == "scp-invalid")
+    );
+}
+
+#[tokio::test]
+async fn sections_that_an_index_of_sitemaps_offers_are_followed() {
+    let (den, _, delta) = section_with_a_delta().await;
+    let offer = |offers: &[&str]| {
+        let offers = offers.concat().replace("URL", den.url("/").as_str());
+        let index = index(&den, &["/child.xml"]);
+        let scp = "<sitemapindex xmlns:scp='https://scp-protocol.org/schemas/sitemap/1.0'";
+        let index = index.replace("<sitemapindex", scp);
+        let index = index.replace("</sitemapindex>", &format!("{offers}</sitemapindex>"));
+        serve(&den, "/sitemap.xml", index);
+    };
+    offer(&[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    offer(&[SNAPSHOT, DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(den.site.requests_to("/child.xml").len(), 0);
+}
+
+#[tokio::test]
+async fn a_section_that_is_a_bomb_does_no_harm() {
+    let den = Den::empty();
+    let head = scp_file(
+        &den,
+        "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"",
+        &[],
+    );
+    let lines = |size: usize| [head.as_bytes(), b"\n", &vec![b'\n'; size]].concat();
+    let gzipped = |size: usize| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&lines(size)).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (large, small) = (64 * 1024 * 1024, 40 * 1024 * 1024);
+    let zstd = zstd::encode_all(&lines(large)[..], 1).unwrap();
+    scp_sitemap(&den, &[SNAPSHOT]);
+    for (bomb, is_too_large) in [
+        (Reply::new(200, "application/zstd", zstd), false),
+        // Smaller than any document may be, and still far too dense.
+        (Reply::new(200, "application/gzip", gzipped(small)), false),
+        (Reply::text(lines(small)).gzip(), false),
+        // So large that it never comes to its end.
+        (Reply::new(200, "application/gzip", gzipped(large)), true),
+    ] {
+        den.site.serve("/blog.scp", bomb);
+        let checked = den.check().await;
+        let problem =
+            (checked.problems.iter()).find(|problem| problem.document.ends_with("/blog.scp"));
+        let problem = problem.expect("a problem");
+        if !is_too_large {
+            assert_eq!(problem.code.name(), "bad-compression");
+            assert!(problem.message.contains("100 to 1"), "{}", problem.message);
+        }
+        assert_eq!(checked.site.format, Some(Format::Sitemap));
+        assert_eq!(collections(&checked).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_section_that_is_well_compressed_is_read() {
+    let den = Den::empty();
+    let pages: Vec<String> = (0..5_000)
+        .map(|n| format!("/{n} 2026-03-01T00:00:00Z"))
+        .collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    let file = scp_file(&den, kind, &pages);
+    assert!(file.len() > 500_000);
+    den.site.serve("/blog.scp", Reply::text(file).gzip());
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let checked = den.check().await;
+    assert_eq!(checked.site.format, Some(Format::Scp));
+}

@@ -1,0 +1,138 @@
+//! SPXI indexes: alone, and beside a sitemap.
+
+use sitebell::site::Format;
+
+use super::{NONE, NS, serve, sitemap};
+use crate::den::Den;
+use crate::fake_site::Reply;
+use crate::following::Follower;
+
+#[tokio::test]
+async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
+    let den = Den::empty();
+    let index = serde_json::json!({
+        "@context": {"spxi": "https://spxi.dev/vocabulary#"}, "@type": "spxi:SemanticIndex",
+        "publisher": {"name": "The Den of Foxes"}, "dateModified": "2026-01-01",
+        "spxi:protocolVersion": "1", "spxi:siteKernel": {"spxi:compressionSurvivalSummary": "All about foxes."},
+        "spxi:hasEntity": [], "spxi:hasSurface": [{"@id": den.url("/a").as_str(), "name": "About foxes", "spxi:surfaceType": "article"}],
+    });
+    den.site
+        .serve("/spxi-index.jsonld", Reply::text(index.to_string()));
+    let text = format!(
+        "<urlset {NS} xmlns:xhtml='http://www.w3.org/1999/xhtml'><url><loc>{}</loc><lastmod>2026-02-02</lastmod>
+         <xhtml:link rel='alternate' hreflang='x-spxi' href='/spxi-index.jsonld'/></url><url><loc>{}</loc></url></urlset>",
+        den.url("/a"), den.url("/b")
+    );
+    serve(&den, "/sitemap.xml", text);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, ["updated /a 2026-02-02"]);
+    let (changes, _) = follower
+        .store()
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    assert_eq!(changes[0].change.title.as_deref(), Some("About foxes"));
+    assert_eq!(changes[0].change.details.tags, ["article"]);
+    let row = follower
+        .store()
+        .site(follower.site())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (row.format, row.title.as_deref()),
+        (Some(Format::Spxi), Some("The Den of Foxes"))
+    );
+    let problems = follower.last_check().await.problems;
+    let found: Vec<_> = problems.iter().map(|problem| problem.code.name()).collect();
+    for code in ["spxi-incomplete", "spxi-stale", "spxi-missing"] {
+        assert!(found.contains(&code), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_spxi_index_that_the_site_names_gives_titles_from_then_on_and_is_asked_politely() {
+    let den = Den::empty();
+    let robots = format!(
+        "User-agent: *\nAllow: /data/spxi-index.jsonld\nSitemap: {}\n",
+        den.url("/sitemap.xml")
+    );
+    den.site.serve("/robots.txt", Reply::text(robots));
+    let surfaces = ["/a", "/b"].map(
+        |path| serde_json::json!({"@id": den.url(path).as_str(), "name": format!("About {path}")}),
+    );
+    let index = serde_json::json!({
+        "@context": {"spxi": "https://spxi.dev/vocabulary#"}, "@type": "spxi:SemanticIndex",
+        "dateModified": "2025-01-01", "spxi:hasSurface": surfaces,
+    });
+    let path = "/data/spxi-index.jsonld";
+    let reply = Reply::new(200, "application/ld+json", index.to_string());
+    den.site.serve(path, reply.etag("\"1\""));
+    let list = |pages: &[&str], tag: &str| {
+        let reply = Reply::xml(sitemap(&den, pages)).etag(tag);
+        den.site.serve("/sitemap.xml", reply);
+    };
+    list(&["/a 2026-01-01", "/b 2026-01-02"], "\"1\"");
+    let mut follower = Follower::of(&den).await;
+    follower.check().await;
+    let codes = |check: sitebell::store::CheckRow| -> Vec<&str> {
+        check
+            .problems
+            .iter()
+            .map(|problem| problem.code.name())
+            .collect()
+    };
+    let first = codes(follower.last_check().await);
+    assert!(first.contains(&"spxi-stale"), "{first:?}");
+    for _ in 0..2 {
+        follower.restart().await;
+        den.site.forget_requests();
+        assert_eq!(follower.check().await, NONE);
+        let asked = den.site.requests_to(path);
+        assert_eq!(asked.len(), 1);
+        assert_eq!(asked[0].header("if-none-match"), Some("\"1\""));
+        assert_eq!(den.site.requests_to("/robots.txt").len(), 0);
+        // It is as wrong as it was.
+        assert_eq!(codes(follower.last_check().await).len(), first.len());
+    }
+    list(&["/a 2026-01-01", "/b 2026-03-03"], "\"2\"");
+    assert_eq!(follower.check().await, ["updated /b 2026-03-03"]);
+    let (changes, _) = (follower.store())
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    let last = &changes.last().unwrap().change;
+    assert_eq!(last.title.as_deref(), Some("About /b"));
+}
+
+#[tokio::test]
+async fn an_spxi_index_without_a_sitemap_is_followed_by_its_names() {
+    let den = Den::empty();
+    let index = |day: &str, surfaces: &[(&str, &str)]| {
+        let surface = |(path, name): &(&str, &str)| serde_json::json!({"@id": den.url(path).as_str(), "name": name});
+        let index = serde_json::json!({
+            "@context": "https://elsewhere.example/context.jsonld", "@type": "spxi:SemanticIndex", "name": "Foxes",
+            "dateModified": day, "spxi:hasSurface": surfaces.iter().map(surface).collect::<Vec<_>>(),
+        });
+        let reply = Reply::new(200, "application/ld+json", index.to_string());
+        den.site.serve("/spxi-index.jsonld", reply);
+    };
+    index("2026-01-01", &[("/a", "A"), ("/b#top", "B"), ("/c", "C")]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 3);
+    index("2026-03-11", &[("/a", "A"), ("/b", "Bears"), ("/d", "D")]);
+    assert_eq!(
+        follower.check().await,
+        ["created /d 2026-03-11", "updated /b 2026-03-11"]
+    );
+    assert_eq!(follower.check().await, ["deleted /c 2026-03-11"]);
+    index("2026-03-11", &[("/a", "A"), ("/b", "Bulls"), ("/d", "D")]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-14T12:00:00Z"]);
+    let (changes, _) = (follower.store())
+        .changes(follower.site(), None, 100)
+        .await
+        .unwrap();
+    let last = &changes.last().unwrap().change;
+    assert_eq!(last.title.as_deref(), Some("Bulls"));
+    assert!(last.details.is_inferred);
+}
