@@ -271,7 +271,10 @@ async fn an_spxi_index_is_found_where_robots_txt_or_the_page_names_it() {
         let checked = den.check().await;
         assert_eq!(checked.site.format, Some(Format::Spxi));
         assert_eq!(checked.site.root, Some(den.url("/sitemap.xml")));
-        assert_eq!(codes(&checked), ["spxi-incomplete", "only-a-list"]);
+        assert!(
+            codes(&checked).contains(&"spxi-incomplete"),
+            "/b is not in it"
+        );
         assert_eq!(den.site.requests_to("/data/spxi-index.jsonld").len(), 1);
     }
 }
