@@ -12,8 +12,10 @@ use super::{CollectionReading, titles};
 use crate::load::Loader;
 use crate::memory::{CollectionMemory, Sighted, SiteMemory};
 use crate::moment::Moment;
+use crate::problem::{Code, Problem};
 use crate::read::list::{Offer, Section};
 use crate::site::SiteUrl;
+use crate::text::quote;
 
 /// After this time the whole list is read again.
 const READ_WHOLE: TimeDelta = TimeDelta::days(7);
@@ -29,7 +31,28 @@ pub(super) async fn walk(
     memory: Option<&SiteMemory>,
     now: DateTime<Utc>,
 ) -> (Vec<CollectionReading>, bool) {
-    sections.retain(|section| !section.snapshots.is_empty());
+    let identity = |section: &Section| {
+        let mut id = site.at_root("/");
+        id.set_fragment(Some(&section.name));
+        id
+    };
+    let known = |id: &Url| {
+        let known = memory.into_iter().flat_map(|memory| &memory.collections);
+        known.into_iter().find(|known| known.identity == *id)
+    };
+    sections.retain(|section| {
+        let has_begun = known(&identity(section)).is_some_and(|known| known.pages.is_some());
+        if section.snapshots.is_empty() && !has_begun {
+            let message = format!(
+                "the section {} offers what changed, and no snapshot to begin with; it was not read",
+                quote(&section.name)
+            );
+            let problem = Problem::new(Code::ScpAnnouncement, listed_in, message);
+            loader.problems.add(problem);
+            return false;
+        }
+        true
+    });
     // Every page of it is in another section as well, and nobody wants to hear of it twice.
     if sections.len() > 1 {
         sections.retain(|section| section.name != ALL);
@@ -37,13 +60,8 @@ pub(super) async fn walk(
     let mut collections = Vec::new();
     let mut is_complete = true;
     for section in sections {
-        let mut id = site.at_root("/");
-        id.set_fragment(Some(&section.name));
-        let known = memory.map(|memory| &memory.collections);
-        let known = known
-            .into_iter()
-            .flatten()
-            .find(|known| known.identity == id);
+        let id = identity(&section);
+        let known = known(&id);
         let plan = Plan::make(&section, known, now);
         let mut pages = Walk::new(loader, known);
         let is_read = plan.read(&mut pages, listed_in).await;

@@ -1,6 +1,7 @@
 //! What happened, for people: the title of an item, and its pages as a piece of HTML.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use askama::Template;
 use chrono::{Datelike, Timelike};
@@ -188,22 +189,34 @@ pub fn name(change: &Change) -> Cow<'_, str> {
 fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
     let change = page.last;
     let details = &change.details;
-    let facts: Vec<String> = details
-        .media_type
-        .iter()
-        .cloned()
-        .chain(details.length.map(size_in_words))
-        .chain(details.author.as_ref().map(|author| format!("by {author}")))
-        .chain(change.moved().map(|moved| moved.to_string()))
-        .chain(details.is_inferred.then(|| INFERRED.to_owned()))
-        .collect();
+    let mut facts = String::new();
+    let mut add = |fact: std::fmt::Arguments<'_>| {
+        let comma = if facts.is_empty() { "" } else { ", " };
+        // A text takes all that is written to it.
+        let _ = write!(facts, "{comma}{fact}");
+    };
+    if let Some(media_type) = &details.media_type {
+        add(format_args!("{media_type}"));
+    }
+    if let Some(length) = details.length {
+        add(format_args!("{}", size_in_words(length)));
+    }
+    if let Some(author) = &details.author {
+        add(format_args!("by {author}"));
+    }
+    if let Some(moved) = change.moved() {
+        add(format_args!("{moved}"));
+    }
+    if details.is_inferred {
+        add(format_args!("{INFERRED}"));
+    }
     PageLine {
         url: href(&change.url),
         name: name(change),
         linked: is_there(page.net),
         datetime: change.datetime.to_string(),
         time: time_in_words(&change.datetime),
-        facts: facts.join(", "),
+        facts,
         note: details.note.as_deref(),
         summary: details.summary.as_deref(),
         language: details.language.as_deref(),

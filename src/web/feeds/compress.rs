@@ -47,10 +47,9 @@ impl Compressor {
     }
 
     /// Takes what is written as the document that is compressed from now on.
-    pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> (&[u8], T) {
+    pub fn write<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         self.text.clear();
-        let written = write(&mut self.text);
-        (&self.text, written)
+        write(&mut self.text)
     }
 
     /// The document as gzip.

@@ -124,11 +124,13 @@ impl Rendered {
         document: &Document<'_>,
         compressor: &mut Compressor,
     ) -> std::io::Result<Rendered> {
-        let (text, ()) = compressor.write(|text| match form {
+        compressor.write(|text| match form {
             Form::Atom => feed::write_atom(document, text),
             Form::Json => feed::write_json(document, text),
         });
-        let hash = Sha256::digest(text);
+        let gzip = compressor.gzip()?;
+        // Equal documents are packed alike, and what is packed is read much faster.
+        let hash = Sha256::digest(&gzip);
         let tag: String = (hash.iter().take(16))
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -138,7 +140,7 @@ impl Rendered {
             modified,
             last_modified: value(&modified.to_string()),
             tags: ["", "-gzip", "-br"].map(|coding| value(&format!("\"{tag}{coding}\""))),
-            gzip: compressor.gzip()?.into(),
+            gzip: gzip.into(),
             brotli: OnceCell::new(),
         })
     }
@@ -174,7 +176,7 @@ impl Prepared {
         let make = || {
             let gzip = self.rendered.gzip.clone();
             compress(service, move |compressor| {
-                compressor.write(|text| unpack(&gzip, text)).1?;
+                compressor.write(|text| unpack(&gzip, text))?;
                 let brotli = compressor.brotli()?;
                 Ok((brotli.len() < gzip.len()).then(|| brotli.into()))
             })

@@ -230,6 +230,19 @@ async fn changes_in_the_place_of_a_snapshot_are_not_taken_for_all_there_is() {
 }
 
 #[tokio::test]
+async fn a_section_without_a_snapshot_goes_on_if_it_is_known_and_is_told_otherwise() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    scp_sitemap(&den, &[DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    let stranger = Follower::of(&den).await;
+    stranger.check().await;
+    let problems = stranger.last_check().await.problems;
+    let told = |problem: &sitebell::problem::Problem| problem.message.contains("no snapshot");
+    assert!(problems.iter().any(told), "{problems:?}");
+}
+
+#[tokio::test]
 async fn sections_are_followed_whichever_sitemap_offers_them() {
     let (den, _, delta) = section_with_a_delta().await;
     let lines = Reply::text("Sitemap: /other.xml\nSitemap: /sitemap.xml");
