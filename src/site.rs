@@ -7,8 +7,29 @@ use url::{Position, Url};
 
 use crate::text::MAX_ADDRESS_CHARS;
 
+/// The formats, the best first: the more it tells, the better. This is the one place where a format is registered: how it
+/// is called in the code, the module below [`crate::read`] that has its reader, its name for programs and the store, its
+/// name for people, and how a site of this format is followed. `$with` makes something of the rows.
 macro_rules! formats {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal, $title:literal, $sentence:literal;)+) => {
+    ($with:ident) => {
+        $with! {
+            /// ResourceSync, as proposal IFCC-0001 asks.
+            ResourceSync, resourcesync::list, "resourcesync", "ResourceSync", "It describes itself in ResourceSync.";
+            /// The Site Content Protocol, which a sitemap announces.
+            Scp, scp, "scp", "SCP", "It offers its pages in SCP; changes are inferred from what it offers.";
+            /// A sitemap of the AI Readability Convention.
+            Arc, arc, "arc", "ARC sitemap", "It has an ARC sitemap; changes are inferred from one reading to the next.";
+            /// A sitemap with an SPXI index beside it, or the index alone.
+            Spxi, spxi, "spxi", "SPXI", "It has a sitemap with an SPXI index; changes are inferred from one reading to the next.";
+            /// A plain sitemap: XML, text, RSS or Atom.
+            Sitemap, sitemap, "sitemap", "sitemap", "It has a sitemap; changes are inferred from one reading to the next.";
+        }
+    };
+}
+pub(crate) use formats;
+
+macro_rules! define_format {
+    ($($(#[doc = $doc:literal])+ $variant:ident, $($module:ident)::+, $name:literal, $title:literal, $sentence:literal;)+) => {
         /// How a site describes itself to machines.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Format {
@@ -16,7 +37,7 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// Every format, the best first: the more it tells, the better.
+            /// Every format, the best first.
             pub const ALL: &'static [Format] = &[$(Format::$variant),+];
 
             /// Whether it comes before another one there.
@@ -42,18 +63,7 @@ macro_rules! formats {
     };
 }
 
-formats! {
-    /// ResourceSync, as proposal IFCC-0001 asks.
-    ResourceSync = "resourcesync", "ResourceSync", "It describes itself in ResourceSync.";
-    /// The Site Content Protocol, which a sitemap announces.
-    Scp = "scp", "SCP", "It offers its pages in SCP; changes are inferred from what it offers.";
-    /// A sitemap of the AI Readability Convention.
-    Arc = "arc", "ARC sitemap", "It has an ARC sitemap; changes are inferred from one reading to the next.";
-    /// A sitemap with an SPXI index beside it, or the index alone.
-    Spxi = "spxi", "SPXI", "It has a sitemap with an SPXI index; changes are inferred from one reading to the next.";
-    /// A plain sitemap: XML, text, RSS or Atom.
-    Sitemap = "sitemap", "sitemap", "It has a sitemap; changes are inferred from one reading to the next.";
-}
+formats!(define_format);
 
 impl Format {
     /// The format of that name.

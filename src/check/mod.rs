@@ -129,7 +129,7 @@ pub struct CollectionReading {
 pub struct PagesReading {
     /// The pages; none if every document is as it was, and so is every page.
     pub sighted: Option<Sighted>,
-    /// The document that gives the pages their titles, if there is one.
+    /// The document that gives the pages their titles, if the site names one beside its lists.
     pub titles: Option<Url>,
     /// When the list was made, if it says so.
     pub made_at: Option<Moment>,

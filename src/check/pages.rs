@@ -167,6 +167,8 @@ pub(super) struct Walk<'a, 'b> {
     unchanged: Vec<Url>,
     /// The document that gives the pages their titles.
     titles: Option<Url>,
+    /// The same, if it is the site that names it and not its lists: that is not asked every time.
+    named_titles: Option<Url>,
     days: Option<Url>,
     /// Whether documents of single days are there as well, which are others each day.
     has_days: bool,
@@ -186,6 +188,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             seen: HashSet::new(),
             unchanged: Vec::new(),
             titles: None,
+            named_titles: None,
             days: None,
             has_days: false,
             made_at: None,
@@ -400,7 +403,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let is_same_age = self.made_at.is_none() || self.made_at == pages.state.made_at;
         let is_same = self.is_complete && !self.has_days && self.sighted.is_unchanged();
         let has_same_titles =
-            self.titles.as_ref().map(Url::as_str) == pages.state.titles.as_deref();
+            self.named_titles.as_ref().map(Url::as_str) == pages.state.titles.as_deref();
         is_same && is_same_age && has_same_titles && self.has_pages && pages.state.is_settled
     }
 
@@ -442,7 +445,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.sighted.settle();
         let reading = PagesReading {
             sighted: (!is_as_before).then_some(self.sighted),
-            titles: self.titles,
+            titles: self.named_titles,
             made_at: self.made_at,
             document: document.clone(),
         };

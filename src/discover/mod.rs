@@ -97,9 +97,12 @@ pub async fn discover(
             loader.problems.add(problem);
         }
         Some(Found::Lists(root)) => {
-            root.titles = search.indexes.first().cloned();
-            if let Some(url) = &root.titles {
-                search.note(Format::Spxi, url, "read for titles");
+            // Other formats tell titles themselves.
+            if root.lists.iter().all(|list| list.format == Format::Sitemap)
+                && let Some(url) = search.indexes.first().cloned()
+            {
+                search.note(Format::Spxi, &url, "read for titles");
+                root.titles = Some(url);
             }
             if is_anew {
                 search.note_the_others(site, root);

@@ -32,7 +32,10 @@ impl Search {
         let in_folder = home.url().join("sitemap.xml").ok();
         let in_folder = in_folder.filter(|url| *url != home.at_root("/sitemap.xml"));
         let in_folder = in_folder.into_iter().map(|url| (Format::Sitemap, url));
-        let at_root = READERS.iter().rev().flat_map(|reader| {
+        // A plain sitemap is what nearly everybody has, and the last of all formats.
+        let readers = READERS.iter().rev().take(1);
+        let readers = readers.chain(&READERS[..READERS.len().saturating_sub(1)]);
+        let at_root = readers.flat_map(|reader| {
             let places = reader.places.iter();
             places.map(|path| (reader.format, home.at_root(path)))
         });

@@ -90,9 +90,6 @@ fn entry(
     links.extend(related.map(|page| link("related", &page.url, None)));
     let html = item.content(listed, room);
     let rights = subject.about.rights.as_deref().filter(|_| room.has_words);
-    // What is said of the feed as a whole holds for its entries, unless theirs is another.
-    let language = subject.about.language.as_ref();
-    let language = language.filter(|own| document.subject.about.language.as_ref() != Some(*own));
     // Every field is named, because the default of a time is read from a text each time.
     AtomEntry {
         id: legal(&*item.id),
@@ -117,7 +114,7 @@ fn entry(
         content: Some(Content {
             value: Some(legal(html)),
             content_type: Some("html".into()),
-            lang: language.cloned(),
+            lang: document.language_of(item).cloned(),
             ..Content::default()
         }),
         authors: Vec::new(),

@@ -17,7 +17,13 @@ fn feed(document: &Document<'_>, room: Room) -> Value {
     let subject = document.subject;
     let items = document.laid_out(room);
     let items: Vec<Value> = items
-        .map(|(item, listed)| item_json(item, listed, room))
+        .map(|(item, listed)| {
+            let mut json = item_json(item, listed, room);
+            if let Some(language) = document.language_of(item) {
+                json["language"] = language.as_str().into();
+            }
+            json
+        })
         .collect();
     let mut feed = json!({
         "version": "https://jsonfeed.org/version/1.1",

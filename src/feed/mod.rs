@@ -325,6 +325,12 @@ impl Document<'_> {
         reworded_at.fold(self.updated_at(), DateTime::max)
     }
 
+    /// The language of an item, unless it is said of the document as a whole.
+    fn language_of<'a>(&self, item: &Item<'a>) -> Option<&'a String> {
+        let own = item.subject.about.language.as_ref();
+        own.filter(|own| self.subject.about.language.as_ref() != Some(*own))
+    }
+
     /// The items, newest first, each with the pages that there is room for.
     fn laid_out(&self, room: Room) -> impl Iterator<Item = (&Item<'_>, &[ChangedPage<'_>])> {
         let mut items: Vec<&Item<'_>> = self.items.iter().collect();

@@ -182,7 +182,7 @@ pub struct ListState {
     pub made_at: Option<Moment>,
     /// The time of such a list that was last given to an edit without a date of its own.
     pub edited_at: Option<Moment>,
-    /// The address of the document that gives its pages their titles, if there is one.
+    /// The address of the document that gives its pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.

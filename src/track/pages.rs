@@ -37,7 +37,7 @@ pub struct ListFinding {
     pub is_complete: bool,
     /// When the list was made, if it says so.
     pub made_at: Option<Moment>,
-    /// The address of the document that gives the pages their titles, if there is one.
+    /// The address of the document that gives the pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
     /// The address that problems are told of.
     pub document: Url,

@@ -674,6 +674,11 @@ async fn all_that_a_list_of_pages_may_tell() {
     assert!(!content.contains("<b>") && !content.contains("<i>"));
     let json = followed.answer(&path.replace(".atom", ".json")).json(200);
     assert_eq!(json["items"][0]["tags"], serde_json::json!(terms));
+    assert_eq!(json["language"], "de");
+    assert_eq!(json["items"][0]["language"], Value::Null);
+    let mixed = followed.feed_path().replace(".atom", ".json");
+    let mixed = followed.answer(&mixed).json(200);
+    assert_eq!(mixed["items"][0]["language"], "de");
 }
 
 #[tokio::test(flavor = "multi_thread")]

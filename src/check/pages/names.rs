@@ -2,23 +2,25 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Top, Walk};
+use super::{Top, Walk, is_missing};
 use url::Url;
 
-use crate::load::LoadedList;
+use crate::load::{LoadError, LoadedList};
 use crate::memory::{CollectionMemory, Extra, PageKey, Recollection};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 
 impl Walk<'_, '_> {
     /// A list may say which document gives its pages their titles; otherwise it is the one that the site names (`named`),
-    /// or named when it was last asked.
+    /// or named when it was last looked for.
     pub(super) fn find_titles(&mut self, named: Option<Url>, memory: Option<&CollectionMemory>) {
+        if self.titles.is_some() {
+            return;
+        }
         let known = memory.and_then(|memory| memory.pages.as_ref());
         let known = known.and_then(|pages| Url::parse(pages.state.titles.as_ref()?).ok());
-        let titles = self.titles.take().or(named).or(known);
-        // One that is itself the list has told them already.
-        self.titles = titles.filter(|url| !self.seen.contains(url));
+        self.named_titles = named.or(known);
+        self.titles.clone_from(&self.named_titles);
     }
 
     /// A document may be there to give the pages their titles, and to say what the site is.
@@ -39,7 +41,12 @@ impl Walk<'_, '_> {
                 top.about = index.list.about.clone().or(top.about.clone());
                 self.compare(&index);
             }
-            Err(error) => self.loader.problems.add(error.problem(&url, &top.url)),
+            Err(error) => {
+                if matches!(&error, LoadError::Fetch(error) if is_missing(error)) {
+                    self.named_titles = None;
+                }
+                self.loader.problems.add(error.problem(&url, &top.url));
+            }
         }
     }
 

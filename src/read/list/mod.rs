@@ -1,8 +1,8 @@
 //! A list of pages: what every format comes down to that tells how a site is, and not what happened to it.
 //!
-//! A format is one file below [`crate::read`] with a [`ListReader`], one line in [`READERS`], and its names among those of
-//! [`Format`]. Whoever follows a site
-//! sees pages, other documents that belong to the same list, and what the site says about itself; never the format.
+//! A format is one file below [`crate::read`] with a [`ListReader`] called `READER`, and one row in the table of
+//! [`Format`]s. Whoever follows a site sees pages, other documents that belong to the same list, and what the site says
+//! about itself; never the format.
 //!
 //! Pages are handed on one by one while the bytes arrive. Whoever gets them throws them away if the document turns out
 //! to be broken.
@@ -23,19 +23,17 @@ pub use self::lastmod::{Lastmod, read_lastmod};
 pub use self::outline::{GLANCED_PARTS, Glance, Outline};
 pub use crate::change::Page;
 use crate::problem::{Code, Problem, Problems};
-use crate::read::{arc, resourcesync, scp, sitemap, spxi};
-use crate::site::{About, Format};
+use crate::site::{About, Format, formats};
 
-/// The formats that list pages, each with how it is told from the others. The first that recognises a document has it.
-///
-/// Where nobody says what a host has, it is looked for from the last one to the first.
-pub const READERS: &[ListReader] = &[
-    resourcesync::list::READER,
-    scp::READER,
-    spxi::READER,
-    arc::READER,
-    sitemap::READER,
-];
+macro_rules! define_readers {
+    ($($(#[doc = $doc:literal])+ $variant:ident, $($module:ident)::+, $name:literal, $title:literal, $sentence:literal;)+) => {
+        /// The formats that list pages, each with how it is told from the others. The first that recognises a document has
+        /// it.
+        pub const READERS: &[ListReader] = &[$(crate::read::$($module)::+::READER),+];
+    };
+}
+
+formats!(define_readers);
 
 /// The limit of the Sitemaps protocol, and ours for every format that is not made for more.
 pub const MAX_PAGES: usize = 50_000;
@@ -199,4 +197,15 @@ pub fn read(
 pub fn refusal(beginning: &Beginning, url: &Url) -> Problem {
     let message = format!("this is {}, not a list of pages", beginning.words());
     Problem::new(Code::NotAList, url, message).at(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_reader_of_its_own() {
+        let formats: Vec<Format> = READERS.iter().map(|reader| reader.format).collect();
+        assert_eq!(formats, Format::ALL);
+    }
 }

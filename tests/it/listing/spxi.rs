@@ -48,6 +48,15 @@ async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
     for code in ["spxi-incomplete", "spxi-stale", "spxi-missing"] {
         assert!(found.contains(&code), "{found:?}");
     }
+    // Where the sitemap says no more of it, nobody asks for it.
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(&den, &["/a 2026-03-03", "/b"]),
+    );
+    den.site.forget_requests();
+    assert_eq!(follower.check().await, ["updated /a 2026-03-03"]);
+    assert_eq!(den.site.requests_to("/spxi-index.jsonld").len(), 0);
 }
 
 #[tokio::test]
