@@ -10,7 +10,9 @@ use atom_syndication::{
 };
 use chrono::{DateTime, Utc};
 
-use super::{Document, Item, Room, Subject, authors, fitting, href, legal, links_of, subtitle};
+use super::room::{Room, fitting};
+use super::words::{href, legal};
+use super::{Document, Item, Subject, authors, links_of, subtitle};
 use crate::change::ChangedPage;
 
 const ATOM: &str = "application/atom+xml";

@@ -10,7 +10,7 @@ use crate::change::{Change, ChangeKind, ChangedPage, NetChange};
 use crate::moment::{Moment, Precision};
 use crate::text::readable;
 
-use super::href;
+use super::words::href;
 
 /// What a page takes besides its address and its name, escaped twice.
 const LINE_BYTES: usize = 330;

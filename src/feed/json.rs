@@ -3,7 +3,9 @@
 use chrono::SecondsFormat;
 use serde_json::{Value, json};
 
-use super::{Document, Item, Room, authors, fitting, href, legal, subtitle};
+use super::room::{Room, fitting};
+use super::words::{href, legal};
+use super::{Document, Item, authors, subtitle};
 use crate::change::ChangedPage;
 
 /// Writes the document at the end of what is there.

@@ -2,11 +2,14 @@
 //!
 //! Knows nothing of where the entries came from. Everything that a site wrote is text here: titles are text, and
 //! the HTML of an item's content is made by our own template, which escapes. Equal data gives equal bytes: there is no
-//! clock, and nothing of the moment of rendering.
+//! clock, and nothing of the moment of rendering. [`content`] is what is said of pages, [`words`] how words and addresses
+//! may stand in a feed, and [`room`] how many of them.
 
 mod atom;
 mod content;
 mod json;
+mod room;
+mod words;
 
 use std::borrow::Cow;
 
@@ -15,26 +18,13 @@ use url::Url;
 
 use crate::change::{Change, ChangeKind, ChangedPage, Entry, NetChange, net_effect};
 use crate::site::About;
-use crate::text::is_legal;
 
 pub use atom::{to_atom, write_atom};
 pub use content::{name as page_name, size_in_words, time_in_words};
 pub use json::write_json;
 
-/// The most that a document has; feed readers give up on documents that are much larger.
-const MAX_BYTES: usize = 490_000;
-
-/// Whether a byte may stand anywhere in an address.
-const PLAIN_IN_HREF: [bool; 256] = {
-    let mut is_plain = [false; 256];
-    let bytes = b"-._~:/?=&+,;@0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let mut place = 0;
-    while place < bytes.len() {
-        is_plain[bytes[place] as usize] = true;
-        place += 1;
-    }
-    is_plain
-};
+use room::Room;
+use words::{legal, person_name};
 
 /// What a feed is about: a collection, a whole site, or all that somebody follows.
 pub struct Subject<'a> {
@@ -50,66 +40,6 @@ pub struct Subject<'a> {
     pub described_by: Option<&'a Url>,
     /// The document that the changes came from.
     pub via: Option<&'a Url>,
-}
-
-/// How much of everything there is room for in a document.
-#[derive(Debug, Clone, Copy)]
-struct Room {
-    /// Bytes for the lists of pages.
-    bytes: usize,
-    /// What an item may have of that whatever the others need.
-    item_bytes: usize,
-    /// Categories of one item that come from its pages.
-    tags: usize,
-    /// Authors of each subject.
-    authors: usize,
-    /// Characters of a title or a name.
-    chars: usize,
-    /// Whether items say what is said before their pages, and what others may do with them.
-    has_words: bool,
-}
-
-/// What nearly all documents have room for, and what those have whose sites tell as much as they can: their items list no
-/// page whose address alone is too long, but lead to our own page about it.
-const ROOMS: [Room; 2] = [
-    Room {
-        bytes: 400_000,
-        item_bytes: 6_000,
-        tags: 20,
-        authors: usize::MAX,
-        chars: usize::MAX,
-        has_words: true,
-    },
-    Room {
-        bytes: 100_000,
-        item_bytes: 2_000,
-        tags: 0,
-        authors: 1,
-        chars: 100,
-        has_words: false,
-    },
-];
-
-impl Room {
-    /// A title or a name, as far as there is room for it.
-    fn cut<'a>(self, text: &'a str) -> Cow<'a, str> {
-        match text.char_indices().nth(self.chars) {
-            Some((end, _)) => Cow::Owned(format!("{}\u{2026}", &text[..end])),
-            None => Cow::Borrowed(text),
-        }
-    }
-}
-
-/// Writes a document at the end of what is there, so that it is not too large.
-fn fitting(written: &mut Vec<u8>, write: impl Fn(Room, &mut Vec<u8>)) {
-    let begin = written.len();
-    for room in ROOMS {
-        written.truncate(begin);
-        write(room, written);
-        if written.len() - begin <= MAX_BYTES {
-            break;
-        }
-    }
 }
 
 /// One item of a feed: what a check found in a collection, or what it found about one page.
@@ -370,28 +300,6 @@ fn authors(subject: &Subject<'_>, room: Room) -> Vec<String> {
     }
 }
 
-/// A name cannot be declared as HTML, so what looks like it is written with other characters; and addresses of mail are
-/// nobody's name.
-fn person_name(name: &str) -> String {
-    let words = name.split_whitespace();
-    let words = words.filter(|word| !is_mail_address(word.trim_matches(['<', '>', '(', ')'])));
-    let words: Vec<String> = words
-        .map(|word| {
-            let word = word.replace('<', "\u{2039}").replace('>', "\u{203A}");
-            match word.split_once('&') {
-                Some((_, rest)) if rest.contains(';') => legal(word.replace('&', "\u{FF06}")),
-                _ => legal(word),
-            }
-        })
-        .collect();
-    words.join(" ")
-}
-
-fn is_mail_address(word: &str) -> bool {
-    let parts = word.split_once('@');
-    parts.is_some_and(|(who, host)| !who.is_empty() && host.contains('.'))
-}
-
 fn subtitle(subject: &Subject<'_>) -> String {
     let description = subject.about.description.clone();
     description.unwrap_or_else(|| {
@@ -400,96 +308,8 @@ fn subtitle(subject: &Subject<'_>) -> String {
     })
 }
 
-/// Without the characters that would break the feed for every reader (those that XML 1.0 forbids), or that tell of broken
-/// text: C1 controls, and what stands for bytes that could not be read.
-fn legal<'a>(text: impl Into<Cow<'a, str>>) -> String {
-    let text = text.into();
-    // Nearly all text is plain, and taken as it is. All bytes are looked at, which is faster than to stop at one.
-    let is_odd = |byte: u8| !matches!(byte, b'\n' | b' '..=b'~');
-    if !(text.bytes()).fold(false, |is_any, byte| is_any | is_odd(byte)) {
-        return text.into_owned();
-    }
-    let is_good = |c: char| is_legal(c) && !matches!(c, '\u{7F}'..='\u{9F}' | '\u{FFFD}');
-    text.chars()
-        .filter(|&character| is_good(character))
-        .collect()
-}
-
-/// An address as it may stand in a feed. What a URL may hold in practice is more than RFC 3986 has: brackets are for hosts
-/// alone, a percent sign begins a pair of digits, and the fragment is the end.
-fn href(url: &str) -> Cow<'_, str> {
-    // Nearly all are plain, and taken as they are.
-    if url.bytes().all(|byte| PLAIN_IN_HREF[usize::from(byte)]) {
-        return Cow::Borrowed(url);
-    }
-    let authority_ends = url.find("://").map_or(0, |place| {
-        let rest = &url[place + 3..];
-        place + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len())
-    });
-    let (host, rest) = url.split_at(authority_ends);
-    let mut written = host.to_owned();
-    let mut has_fragment = false;
-    for (place, character) in rest.char_indices() {
-        let is_plain = match character {
-            '%' => (rest.as_bytes().get(place + 1..place + 3))
-                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
-            '#' => !std::mem::replace(&mut has_fragment, true),
-            _ => !character.is_ascii_control() && !"[]\\^`{|} <>\"".contains(character),
-        };
-        match is_plain {
-            true => written.push(character),
-            false => written.push_str(&format!("%{:02X}", u32::from(character))),
-        }
-    }
-    Cow::Owned(legal(written))
-}
-
 /// Whether a change is worth a link.
 fn links_of<'a>(pages: &'a [ChangedPage<'a>]) -> impl Iterator<Item = &'a Change> {
     let there = pages.iter().filter(|page| content::is_there(page.net));
     there.map(|page| page.last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_has_only_what_rfc_3986_allows() {
-        for (url, written) in [
-            (
-                "https://[::1]/a[1]?b[2]#c[3]",
-                "https://[::1]/a%5B1%5D?b%5B2%5D#c%5B3%5D",
-            ),
-            (
-                "https://a.example/%41%4%zz%",
-                "https://a.example/%41%254%25zz%25",
-            ),
-            (
-                "https://a.example/?a|b^{c}`\\",
-                "https://a.example/?a%7Cb%5E%7Bc%7D%60%5C",
-            ),
-            ("https://a.example/#one#two", "https://a.example/#one%23two"),
-            (
-                "https://a.example/~a;b=(c)*!$'",
-                "https://a.example/~a;b=(c)*!$'",
-            ),
-        ] {
-            assert_eq!(href(url), written);
-        }
-    }
-
-    #[test]
-    fn a_name_is_no_markup_and_no_address_of_mail() {
-        for (given, written) in [
-            ("Fox", "Fox"),
-            ("Fox <fox@den.example>", "Fox"),
-            ("fox@den.example", ""),
-            ("Fox @ Den", "Fox @ Den"),
-            ("<b>Fox</b>", "\u{2039}b\u{203A}Fox\u{2039}/b\u{203A}"),
-            ("Fox & Hen, R&D; &lt;", "Fox & Hen, R\u{FF06}D; \u{FF06}lt;"),
-        ] {
-            assert_eq!(person_name(given), written);
-        }
-    }
 }

@@ -48,6 +48,7 @@ impl Kept {
         let finding = ListFinding {
             sighted,
             is_complete: true,
+            titles: None,
             made_at: list.made_at.and_then(|text| text.parse().ok()),
             document: url,
         };
