@@ -48,6 +48,18 @@ impl Followed {
         Followed { den, world, site }
     }
 
+    /// One that had 130 changes, each found by a check of its own.
+    async fn for_months() -> (Followed, Vec<String>) {
+        let changes = (0..130).map(|n| format!("updated /page-{n} 2026-03-01"));
+        let changes: Vec<String> = changes.collect();
+        let all: Vec<&str> = changes.iter().map(String::as_str).collect();
+        let followed = Followed::new(&all[..1]).await;
+        for count in 2..=all.len() {
+            followed.change(&all[..count]).await;
+        }
+        (followed, changes)
+    }
+
     /// The list has these changes from now on, and is read.
     async fn change(&self, changes: &[&str]) {
         self.den.change_list(LIST, "from='2026-01-01'", changes);
@@ -209,14 +221,8 @@ async fn a_feed_can_have_an_item_for_each_page_with_ids_of_its_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_was_away_for_months_walks_the_archives_and_misses_nothing() {
-    let all: Vec<String> = (0..130)
-        .map(|n| format!("updated /page-{n} 2026-03-01"))
-        .collect();
+    let (followed, all) = Followed::for_months().await;
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let followed = Followed::new(&all[..1]).await;
-    for count in 2..=all.len() {
-        followed.change(&all[..count]).await;
-    }
     let live = followed.feed(&followed.collection_path());
     assert_eq!(live.entries.len(), 50);
     let mut ids: BTreeSet<String> = live.entries.iter().map(|entry| entry.id.clone()).collect();
@@ -261,14 +267,7 @@ async fn a_reader_that_was_away_for_months_walks_the_archives_and_misses_nothing
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_pruned_is_gone_and_nothing_leads_there() {
-    let all: Vec<String> = (0..130)
-        .map(|n| format!("updated /page-{n} 2026-03-01"))
-        .collect();
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let followed = Followed::new(&all[..1]).await;
-    for count in 2..=all.len() {
-        followed.change(&all[..count]).await;
-    }
+    let (followed, _) = Followed::for_months().await;
     let archive = |number: u32| {
         let feed = followed.collection_path();
         feed.replace("/feed.atom", &format!("/archive/{number}.atom"))

@@ -9,7 +9,7 @@ use sitebell::memory::Outcome;
 use sitebell::schedule::check_and_save;
 use sitebell::schedule::policy::Policy;
 use sitebell::site::{SiteId, SiteStatus};
-use sitebell::store::{CheckRow, Store};
+use sitebell::store::{ChangeRow, CheckRow, SiteRow, Store};
 use tempfile::TempDir;
 use url::Url;
 
@@ -111,8 +111,19 @@ impl Follower {
             .remove(0)
     }
 
+    /// The site as it is kept.
+    pub async fn row(&self) -> SiteRow {
+        self.store().site(self.site).await.unwrap().unwrap()
+    }
+
+    /// The first hundred changes that were announced.
+    pub async fn changes(&self) -> Vec<ChangeRow> {
+        let changes = self.store().changes(self.site, None, 100).await;
+        changes.unwrap().0
+    }
+
     async fn status(&self) -> SiteStatus {
-        self.store().site(self.site).await.unwrap().unwrap().status
+        self.row().await.status
     }
 }
 

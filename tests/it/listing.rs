@@ -78,12 +78,7 @@ async fn a_site_with_a_sitemap_is_followed() {
     let first = follower.check().await;
     assert_eq!(first.len(), 6);
     assert_eq!(first[5], "updated /f 2026-01-06");
-    let row = follower
-        .store()
-        .site(follower.site())
-        .await
-        .unwrap()
-        .unwrap();
+    let row = follower.row().await;
     assert_eq!(
         (row.format, row.title.as_deref()),
         (Some(Format::Sitemap), Some("The Fox Den"))

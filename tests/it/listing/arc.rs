@@ -38,12 +38,7 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
         .serve("/arc-sitemap.json", arc(&den, made_at, &pages));
     let follower = Follower::of(&den).await;
     assert_eq!(follower.check().await.len(), 4);
-    let row = follower
-        .store()
-        .site(follower.site())
-        .await
-        .unwrap()
-        .unwrap();
+    let row = follower.row().await;
     assert_eq!(row.format, Some(Format::Arc));
     // Today's changes are in a document of their own.
     den.site.serve(
@@ -62,11 +57,7 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
             "updated /b 2026-03-11T00:00:00Z"
         ]
     );
-    let (changes, _) = follower
-        .store()
-        .changes(follower.site(), None, 100)
-        .await
-        .unwrap();
+    let changes = follower.changes().await;
     let last = &changes.last().unwrap().change;
     assert_eq!(last.title.as_deref(), Some("Page /b"));
     assert_eq!(last.details.summary.as_deref(), Some("All about /b"));
@@ -86,11 +77,7 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
     for _ in 0..3 {
         assert_eq!(follower.check().await, NONE);
     }
-    let (changes, _) = follower
-        .store()
-        .changes(follower.site(), None, 100)
-        .await
-        .unwrap();
+    let changes = follower.changes().await;
     let of_b = changes.iter().filter(|row| row.change.url.ends_with("/b"));
     assert!(of_b.clone().count() > 0);
     for row in of_b {
@@ -256,8 +243,7 @@ async fn an_arc_sitemap_is_read_wherever_robots_txt_says_it_is() {
     arc(&[("/a", "1"), ("/b", "1")]);
     let follower = Follower::of(&den).await;
     follower.check().await;
-    let row = follower.store().site(follower.site()).await.unwrap();
-    assert_eq!(row.unwrap().format, Some(Format::Arc));
+    assert_eq!(follower.row().await.format, Some(Format::Arc));
     arc(&[("/a", "1"), ("/b", "2")]);
     assert_eq!(follower.check().await.len(), 1);
 }

@@ -278,12 +278,7 @@ async fn a_robots_file_that_fails_once_makes_no_other_site_of_this_one() {
         follower.pass(TimeDelta::days(31));
         assert_eq!(follower.check().await, NONE);
     }
-    let row = follower
-        .store()
-        .site(follower.site())
-        .await
-        .unwrap()
-        .unwrap();
+    let row = follower.row().await;
     assert_eq!(row.root, Some(den.url("/one.xml")));
     serve(&den, "/two.xml", sitemap(&den, &["/x 2026-06-07"]));
     assert_eq!(follower.check().await.len(), 1);
@@ -305,12 +300,7 @@ async fn a_better_format_is_noticed_within_a_month_and_announces_nothing_again()
     assert_eq!(follower.check().await, NONE);
     follower.pass(TimeDelta::days(30));
     assert_eq!(follower.check().await, NONE);
-    let row = follower
-        .store()
-        .site(follower.site())
-        .await
-        .unwrap()
-        .unwrap();
+    let row = follower.row().await;
     assert_eq!(row.format, Some(Format::ResourceSync));
     den.change_list(
         "/changelist.xml",

@@ -71,12 +71,7 @@ async fn a_section_is_followed_by_its_snapshots_and_deltas() {
     scp_sitemap(&den, &[SNAPSHOT]);
     let follower = Follower::of(&den).await;
     assert_eq!(follower.check().await.len(), 4);
-    let row = follower
-        .store()
-        .site(follower.site())
-        .await
-        .unwrap()
-        .unwrap();
+    let row = follower.row().await;
     assert_eq!(row.format, Some(Format::Scp));
     // What follows without a gap is all that is read.
     let kind = "\"type\":\"delta\",\"generated\":\"2026-03-11T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";

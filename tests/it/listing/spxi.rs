@@ -26,19 +26,10 @@ async fn an_spxi_index_gives_titles_to_the_pages_of_a_sitemap() {
     serve(&den, "/sitemap.xml", text);
     let follower = Follower::of(&den).await;
     assert_eq!(follower.check().await, ["updated /a 2026-02-02"]);
-    let (changes, _) = follower
-        .store()
-        .changes(follower.site(), None, 100)
-        .await
-        .unwrap();
+    let changes = follower.changes().await;
     assert_eq!(changes[0].change.title.as_deref(), Some("About foxes"));
     assert_eq!(changes[0].change.details.tags, ["article"]);
-    let row = follower
-        .store()
-        .site(follower.site())
-        .await
-        .unwrap()
-        .unwrap();
+    let row = follower.row().await;
     assert_eq!(
         (row.format, row.title.as_deref()),
         (Some(Format::Spxi), Some("The Den of Foxes"))
@@ -106,10 +97,7 @@ async fn an_spxi_index_that_the_site_names_gives_titles_from_then_on_and_is_aske
     }
     list(&["/a 2026-01-01", "/b 2026-03-03"], "\"2\"");
     assert_eq!(follower.check().await, ["updated /b 2026-03-03"]);
-    let (changes, _) = (follower.store())
-        .changes(follower.site(), None, 100)
-        .await
-        .unwrap();
+    let changes = follower.changes().await;
     let last = &changes.last().unwrap().change;
     assert_eq!(last.title.as_deref(), Some("About /b"));
 }
@@ -137,10 +125,7 @@ async fn an_spxi_index_without_a_sitemap_is_followed_by_its_names() {
     assert_eq!(follower.check().await, ["deleted /c 2026-03-11"]);
     index("2026-03-11", &[("/a", "A"), ("/b", "Bulls"), ("/d", "D")]);
     assert_eq!(follower.check().await, ["updated /b 2026-03-14T12:00:00Z"]);
-    let (changes, _) = (follower.store())
-        .changes(follower.site(), None, 100)
-        .await
-        .unwrap();
+    let changes = follower.changes().await;
     let last = &changes.last().unwrap().change;
     assert_eq!(last.title.as_deref(), Some("Bulls"));
     assert!(last.details.is_inferred);
