@@ -37,8 +37,8 @@ pub(super) async fn walk(
         id
     };
     let known = |id: &Url| {
-        let known = memory.into_iter().flat_map(|memory| &memory.collections);
-        known.into_iter().find(|known| known.identity == *id)
+        let mut known = memory.into_iter().flat_map(|memory| &memory.collections);
+        known.find(|known| known.identity == *id)
     };
     sections.retain(|section| {
         let has_begun = known(&identity(section)).is_some_and(|known| known.pages.is_some());
