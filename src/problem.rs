@@ -677,6 +677,13 @@ codes! {
     /// An entry of a sitemap index has its address without a `loc` around it; it was read all the same.
     BareSitemapEntry = "sitemap-without-loc", Warning,
         "Put the address into a <loc>.", "<sitemap><loc>https://example.com/sitemap-1.xml</loc></sitemap>";
+    /// Where the whole list of a section should be there is only what changed in it, so nobody can begin to follow it.
+    NoWholeList = "no-whole-list", Error,
+        "Offer a snapshot of every section, and not only its changes.",
+        r#"<scp:collection section="blog" type="snapshot" url="https://example.com/blog.scp.zst" generated="2026-01-31T12:00:00Z" expires="2026-02-28T12:00:00Z" pages="300" size="204800"/>"#;
+    /// A section holds all pages of the others, which would be told twice; only the others are followed.
+    SectionOfAll = "section-of-all", Note,
+        "Nothing needs to be done, if every page is in one of the other sections.", "";
 
     /// The document should be JSON and is not, so nothing in it can be relied on.
     BadJson = "bad-json", Error,

@@ -31,9 +31,9 @@ pub(crate) use formats;
 macro_rules! define_format {
     ($($(#[doc = $doc:literal])+ $variant:ident, $($module:ident)::+, $name:literal, $title:literal, $sentence:literal;)+) => {
         /// How a site describes itself to machines.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Format {
-            $($(#[doc = $doc])+ $variant,)+
+            $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)+
         }
 
         impl Format {

@@ -218,7 +218,11 @@ async fn check_address(
                 described_by: described_by(&found.loaded),
                 about: About::default(),
             });
-            walk::walk(&mut loader, &found, memory, settings.since, now).await
+            let walked = walk::walk(&mut loader, &found, memory, settings.since, now).await;
+            if walked.1 {
+                loader.forget_lists_not_asked_for();
+            }
+            walked
         }
         Some(Found::Lists(found)) => {
             let walked = pages::walk(&mut loader, site, found, memory, now).await;
@@ -227,11 +231,6 @@ async fn check_address(
         }
         None => (Vec::new(), false),
     };
-    // The lists of a section are read by turns.
-    let has_sections = root.as_ref().is_some_and(|root| root.format == Format::Scp);
-    if is_complete && !has_sections {
-        loader.forget_lists_not_asked_for();
-    }
     let about = titles::find(&mut loader, site, root.as_ref(), memory, &mut collections).await;
     let site = SiteReading {
         url: site.url().clone(),

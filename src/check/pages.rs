@@ -25,7 +25,7 @@ use crate::memory::{
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::list::{List, Part, Section};
-use crate::site::{About, Format, SiteUrl};
+use crate::site::{About, SiteUrl};
 
 /// An index, an index in it, and the lists in that.
 const MAX_DEPTH: usize = 3;
@@ -80,10 +80,12 @@ pub(super) async fn walk(
         .flat_map(|list| list.list.sections.iter().cloned())
         .collect();
     if !sections.is_empty() {
+        let format = sections[0].format;
         let walked = sections::walk(loader, site, &top.url, sections, memory, now).await;
         let (collections, is_complete) = walked;
         if !collections.is_empty() {
-            top.format = Format::Scp;
+            top.format = format;
+            // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
             return Walked {
                 top,
                 collections,
@@ -116,6 +118,9 @@ pub(super) async fn walk(
         lists,
         ..collection(id, remembered, reading, is_complete && is_whole)
     };
+    if is_complete {
+        loader.forget_lists_not_asked_for();
+    }
     Walked {
         top,
         collections: vec![collection],
@@ -456,7 +461,11 @@ impl<'a, 'b> Walk<'a, 'b> {
 /// A document that lists what changed is not taken for the whole list, or all else would seem to be gone.
 fn only_changes(list: &LoadedList) -> LoadError {
     let message = "the whole list should be here, and it is only what changed since some time";
-    LoadError::Broken(Box::new(Problem::new(Code::ScpInvalid, &list.url, message)))
+    LoadError::Broken(Box::new(Problem::new(
+        Code::NoWholeList,
+        &list.url,
+        message,
+    )))
 }
 
 /// Whether there is no such document. A server that only refuses to answer says nothing about that.

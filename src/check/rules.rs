@@ -6,6 +6,7 @@ use crate::problem::{
     Code::{self, *},
     Problem, Severity,
 };
+use crate::read::list::READERS;
 use crate::site::Format;
 
 /// A rule, and how a site kept it.
@@ -18,16 +19,18 @@ pub struct Judged {
 }
 
 /// For whom a rule is made.
+#[derive(Clone, Copy)]
 enum For {
     Everybody,
     /// Sites that tell their changes.
     Logs,
     /// Sites that list their pages.
     Lists,
-    /// Sites in one format.
+    /// Sites in this format.
     Only(Format),
 }
 
+#[derive(Clone, Copy)]
 struct Rule {
     sentence: &'static str,
     made_for: For,
@@ -180,6 +183,8 @@ const RULES: &[Rule] = &[
             EmptyList,
             SitemapsAsPages,
             BareSitemapEntry,
+            NoWholeList,
+            SectionOfAll,
         ],
     },
     Rule {
@@ -187,45 +192,25 @@ const RULES: &[Rule] = &[
         made_for: For::Lists,
         codes: &[LooseLastmod, BadLastmod, StampedLastmod, MassChange],
     },
-    Rule {
-        sentence: "The ARC sitemap keeps to its format.",
-        made_for: For::Only(Format::Arc),
-        codes: &[ArcVersion, ArcNewer, ArcInvalid],
-    },
-    Rule {
-        sentence: "The SPXI index keeps to its format, and is whole.",
-        made_for: For::Only(Format::Spxi),
-        codes: &[
-            SpxiRoot,
-            SpxiMissing,
-            SpxiSize,
-            SpxiId,
-            SpxiKernel,
-            SpxiNegativeTag,
-            SpxiMarkers,
-            SpxiEstimate,
-            SpxiEntityType,
-            SpxiStale,
-            SpxiIncomplete,
-        ],
-    },
-    Rule {
-        sentence: "What is offered in SCP keeps to its format.",
-        made_for: For::Only(Format::Scp),
-        codes: &[
-            ScpVersion,
-            ScpInvalid,
-            ScpChecksum,
-            ScpBlock,
-            ScpAnnouncement,
-        ],
-    },
 ];
+
+/// All of them, with those that only one format has.
+fn rules() -> impl Iterator<Item = Rule> {
+    let of_formats = READERS.iter().filter_map(|reader| {
+        let rule = reader.rule.as_ref()?;
+        Some(Rule {
+            sentence: rule.sentence,
+            made_for: For::Only(reader.format),
+            codes: rule.codes,
+        })
+    });
+    RULES.iter().copied().chain(of_formats)
+}
 
 /// The rules that are made for a site in this format, and those that it breaks all the same. Of a site in which nothing
 /// was found to follow, nothing can be said but what is missing.
 pub fn judge(format: Option<Format>, problems: &[Problem]) -> Vec<Judged> {
-    let judged = RULES.iter().filter_map(|rule| {
+    let judged = rules().filter_map(|rule| {
         let broken = problems
             .iter()
             .filter(|problem| rule.codes.contains(&problem.code))
@@ -252,7 +237,7 @@ mod tests {
     #[test]
     fn every_code_breaks_exactly_one_rule() {
         for code in Code::ALL {
-            let rules = RULES.iter().filter(|rule| rule.codes.contains(code));
+            let rules = rules().filter(|rule| rule.codes.contains(code));
             assert_eq!(rules.count(), 1, "{code}");
         }
     }

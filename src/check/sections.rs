@@ -19,8 +19,6 @@ use crate::text::quote;
 
 /// After this time the whole list is read again.
 const READ_WHOLE: TimeDelta = TimeDelta::days(7);
-/// A section that holds all others.
-const ALL: &str = "all";
 
 /// Reads the sections that `listed_in` offers, and says whether all of them could be read.
 pub(super) async fn walk(
@@ -47,15 +45,24 @@ pub(super) async fn walk(
                 "the section {} offers what changed, and no snapshot to begin with; it was not read",
                 quote(&section.name)
             );
-            let problem = Problem::new(Code::ScpAnnouncement, listed_in, message);
+            let problem = Problem::new(Code::NoWholeList, listed_in, message);
             loader.problems.add(problem);
             return false;
         }
         true
     });
     // Every page of it is in another section as well, and nobody wants to hear of it twice.
-    if sections.len() > 1 {
-        sections.retain(|section| section.name != ALL);
+    let is_other = |section: &Section| !section.has_all;
+    if sections.iter().any(is_other)
+        && let Some(all) = sections.iter().position(|section| section.has_all)
+    {
+        let message = format!(
+            "the section {} has the pages of all others; those are followed, and it is not",
+            quote(&sections[all].name)
+        );
+        let problem = Problem::new(Code::SectionOfAll, listed_in, message);
+        loader.problems.add(problem);
+        sections.retain(is_other);
     }
     let mut collections = Vec::new();
     let mut is_complete = true;

@@ -23,10 +23,11 @@ use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
+use crate::read::list::PLAIN;
 use crate::site::{Format, SiteUrl};
 
 pub use self::found::{DiscoverError, Discovery, Found, FoundBy, ListRoot, Root, Tried};
-use self::places::linked_indexes;
+use self::places::{allowed_beside, linked_beside};
 use self::told::outcome_of;
 use self::up::climb;
 
@@ -58,7 +59,7 @@ pub async fn discover(
         beside: beside.map(|list| list.url.clone()).collect(),
         tried: Vec::new(),
         page_error: None,
-        indexes: Vec::new(),
+        named: Vec::new(),
     };
     let remembered = memory.and_then(|memory| memory.root.as_ref());
     let is_list = memory.is_some_and(|memory| !memory.has_log());
@@ -97,11 +98,11 @@ pub async fn discover(
             loader.problems.add(problem);
         }
         Some(Found::Lists(root)) => {
-            // Other formats tell titles themselves.
-            if root.lists.iter().all(|list| list.format == Format::Sitemap)
-                && let Some(url) = search.indexes.first().cloned()
+            // A better format tells titles itself.
+            if let Some((format, url)) = search.named.first().cloned()
+                && (root.lists.iter()).all(|list| format.is_better_than(list.format))
             {
-                search.note(Format::Spxi, &url, "read for titles");
+                search.note(format, &url, "read for titles");
                 root.titles = Some(url);
             }
             if is_anew {
@@ -145,9 +146,9 @@ struct Search {
     tried: Vec<Tried>,
     /// What is wrong with the page that was typed, should nothing else be found.
     page_error: Option<LoadError>,
-    /// The SPXI indexes that the site names. A sitemap tells when its pages changed, and such an index what they are
-    /// called.
-    indexes: Vec<Url>,
+    /// The documents beside its lists that the site names. A list tells when its pages changed, and such a document what
+    /// they are called.
+    named: Vec<(Format, Url)>,
 }
 
 impl Search {
@@ -339,7 +340,7 @@ impl Search {
                     ));
                 }
                 linked = self::targets(&links, "sitemap");
-                self.indexes = linked_indexes(&links, site);
+                self.named = linked_beside(&links, site);
             }
             Err(error) if is_forbidden_by_robots(&error) => {}
             Err(error) => self.page_error = Some(error),
@@ -353,21 +354,13 @@ impl Search {
             return Some(found);
         }
         let robots = loader.robots(site.url()).await;
-        let at_root = |lines: Vec<String>| resolved(&lines, &site.at_root("/"));
-        let named = at_root(
-            robots
-                .as_ref()
-                .map_or_else(Vec::new, |robots| robots.sitemaps()),
-        );
-        let allowed = at_root(
-            robots
-                .as_ref()
-                .map_or_else(Vec::new, |robots| robots.indexes()),
-        );
-        self.indexes.extend(allowed);
+        let lines = (robots.as_ref()).map_or_else(Vec::new, |robots| robots.sitemaps());
+        let named = resolved(&lines, &site.at_root("/"));
+        let allowed = robots.iter().flat_map(|robots| robots.allowed());
+        self.named.extend(allowed_beside(allowed, site));
         if named.is_empty() {
             self.note(
-                Format::Sitemap,
+                PLAIN.format,
                 &site.at_root("/robots.txt"),
                 "no Sitemap line",
             );
@@ -418,7 +411,7 @@ impl Search {
         let (mut found, mut failed) = (Vec::new(), Vec::new());
         for url in named {
             if found.is_empty() && loader.requests() >= MAX_REQUESTS {
-                self.note(Format::Sitemap, &url, NOT_ASKED);
+                self.note(PLAIN.format, &url, NOT_ASKED);
                 more.push(url);
                 continue;
             }
@@ -440,11 +433,11 @@ impl Search {
                     if was_read || !is_absence(&error) {
                         failed.push(url.clone());
                     }
-                    (Format::Sitemap, outcome_of(Some(&error)))
+                    (PLAIN.format, outcome_of(Some(&error)))
                 }
                 Ok(Page::Html(_)) => {
                     failed.extend(was_read.then(|| url.clone()));
-                    (Format::Sitemap, "a web page".to_owned())
+                    (PLAIN.format, "a web page".to_owned())
                 }
             };
             self.note(format, &url, outcome);

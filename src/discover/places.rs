@@ -6,14 +6,13 @@ use super::told::outcome_of;
 use super::up::climb;
 use super::{Found, FoundBy, MAX_REQUESTS, NOT_ASKED, Search, lists};
 use crate::load::{Loader, Page};
+use crate::read::address;
 use crate::read::link::Link;
-use crate::read::list::READERS;
+use crate::read::list::{Beside, ListReader, PLAIN, READERS};
 use crate::site::{Format, SiteUrl, same_site};
 
-/// A site has one SPXI index, and may name it twice.
-const MAX_INDEXES: usize = 2;
-/// What it is called.
-const INDEX_NAME: &str = "spxi-index.jsonld";
+/// A site has one document beside its lists, and may name it twice.
+const MAX_NAMED: usize = 2;
 
 impl Search {
     /// Looks where such documents usually are, as long as that is not asking too much.
@@ -28,24 +27,17 @@ impl Search {
             true => SiteUrl::from(home),
             false => site.clone(),
         };
-        // A project that has a folder of a host keeps its sitemap there.
-        let in_folder = home.url().join("sitemap.xml").ok();
-        let in_folder = in_folder.filter(|url| *url != home.at_root("/sitemap.xml"));
-        let in_folder = in_folder.into_iter().map(|url| (Format::Sitemap, url));
-        // A plain sitemap is what nearly everybody has, and the last of all formats.
-        let readers = READERS.iter().rev().take(1);
-        let readers = readers.chain(&READERS[..READERS.len().saturating_sub(1)]);
-        let at_root = readers.flat_map(|reader| {
-            let places = reader.places.iter();
-            places.map(|path| (reader.format, home.at_root(path)))
-        });
-        let mut places: Vec<(Format, Url)> = in_folder.chain(at_root).collect();
-        // What is named comes before all that is guessed, but a sitemap tells when its pages changed, and an index not.
-        let after = (places.iter()).position(|(_, url)| url.path() == "/sitemap.xml");
-        let after = after.map_or(0, |place| place + 1);
-        places.retain(|(_, url)| !self.indexes.contains(url));
-        let named = self.indexes.iter().take(MAX_INDEXES).cloned();
-        places.splice(after..after, named.map(|url| (Format::Spxi, url)));
+        let mut places = guessed(&home);
+        // What is named comes before all that is guessed, but a plain list tells when its pages changed, and what is
+        // beside it not.
+        let is_named = |url: &Url| self.named.iter().any(|(_, named)| named == url);
+        places.retain(|(_, url)| !is_named(url));
+        let (after, named) = (places.len().min(1), self.named.iter().take(MAX_NAMED));
+        places.splice(after..after, named.cloned());
+        // A project that has a folder of a host keeps its list there.
+        let in_folder = (PLAIN.places.first()).and_then(|path| home.url().join(&path[1..]).ok());
+        let in_folder = in_folder.filter(|url| places.iter().all(|(_, other)| other != url));
+        places.splice(0..0, in_folder.map(|url| (PLAIN.format, url)));
         for (format, url) in places {
             if loader.requests() >= MAX_REQUESTS {
                 self.note(format, &url, NOT_ASKED);
@@ -75,14 +67,57 @@ impl Search {
     }
 }
 
-/// The SPXI indexes of the site that its page links.
-pub(super) fn linked_indexes(links: &[Link], site: &SiteUrl) -> Vec<Url> {
-    let is_index = |link: &&Link| {
-        let is_alternate = link.rels.iter().any(|rel| rel == "alternate");
-        let is_json = link.media_type.as_deref() == Some("application/ld+json");
-        let has_name = link.href.path().ends_with(INDEX_NAME);
-        is_alternate && is_json && has_name && same_site(&link.href, site.url())
+/// Where a host may keep its list, if nobody says so: what nearly everybody has comes first.
+fn guessed(home: &SiteUrl) -> Vec<(Format, Url)> {
+    let at_root = |reader: &ListReader, paths: &[&str]| {
+        let places = paths.iter();
+        let places = places.map(|path| (reader.format, home.at_root(path)));
+        places.collect::<Vec<_>>()
     };
-    let indexes = links.iter().filter(is_index);
-    indexes.map(|link| link.href.clone()).collect()
+    let better = READERS
+        .iter()
+        .filter(|reader| reader.format != PLAIN.format);
+    let usual = [PLAIN].into_iter().chain(better);
+    let usual = usual.flat_map(|reader| at_root(reader, reader.places));
+    let rare = READERS.iter();
+    let rare = rare.flat_map(|reader| at_root(reader, reader.rare_places));
+    usual.chain(rare).collect()
+}
+
+/// The documents beside the lists of a site that its page links.
+pub(super) fn linked_beside(links: &[Link], site: &SiteUrl) -> Vec<(Format, Url)> {
+    let own = links
+        .iter()
+        .filter(|link| same_site(&link.href, site.url()));
+    let named = own.filter_map(|link| {
+        let format = format_that(|beside| (beside.is_linked)(link))?;
+        Some((format, link.href.clone()))
+    });
+    named.collect()
+}
+
+/// Those among the paths that its robots.txt allows by name.
+pub(super) fn allowed_beside<'a>(
+    paths: impl Iterator<Item = &'a String>,
+    site: &SiteUrl,
+) -> Vec<(Format, Url)> {
+    let mut named = Vec::new();
+    for path in paths {
+        if let Some(format) = format_that(|beside| (beside.is_allowed)(path))
+            && let Ok(url) = address::resolve_url(path, &site.at_root("/"))
+            && !named.contains(&(format, url.clone()))
+        {
+            named.push((format, url));
+        }
+        if named.len() == MAX_NAMED {
+            break;
+        }
+    }
+    named
+}
+
+/// The format of documents beside others for which this holds.
+fn format_that(holds: impl Fn(&Beside) -> bool) -> Option<Format> {
+    let is_one = |reader: &&ListReader| reader.beside.as_ref().is_some_and(&holds);
+    READERS.iter().find(is_one).map(|reader| reader.format)
 }

@@ -27,14 +27,15 @@ impl Search {
             if self.tried.iter().any(|tried| tried.format == reader.format) {
                 continue;
             }
-            let sections = root.lists.iter().map(|list| list.list.sections.len());
+            let sections = root.lists.iter().flat_map(|list| &list.list.sections);
+            let announced = sections.filter(|section| section.format == reader.format);
             match reader.places.first() {
                 Some(place) => {
                     let words = format!("not looked for, after a {} was found", found.list.kind);
                     self.note(reader.format, &site.at_root(place), words);
                 }
                 None => {
-                    let words = match sections.sum::<usize>() {
+                    let words = match announced.count() {
                         0 => "not announced there".to_owned(),
                         1 => "announced there: one section".to_owned(),
                         count => format!("announced there: {count} sections"),

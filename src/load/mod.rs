@@ -365,9 +365,9 @@ impl<'a> Loader<'a> {
                 self.remember(url.clone(), &result);
                 Ok(Page::Document(result))
             }
-            Seen::List(format, parsed) => {
+            Seen::List(parsed) => {
                 let parsed = parsed.held_to_ratio(&size, &final_url);
-                let list = self.take_list(url.clone(), final_url, format, parsed, validators);
+                let list = self.take_list(url.clone(), final_url, parsed, validators);
                 Ok(Page::List(list.map(Box::new)))
             }
             Seen::Html(head) => {
@@ -390,19 +390,19 @@ impl<'a> Loader<'a> {
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let outline = remembered.and_then(|memory| {
             let outline = Outline::parse(&memory.outline)?;
-            Some((memory, outline.format()?, outline.list))
+            Some((memory, outline))
         });
         let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
-        request.validators = (outline.as_ref()).and_then(|(memory, ..)| memory.validators.clone());
+        request.validators = (outline.as_ref()).and_then(|(memory, _)| memory.validators.clone());
         let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
-        if let (Answer::NotModified, Some((memory, format, list))) = (&fetched.answer, outline) {
+        if let (Answer::NotModified, Some((memory, outline))) = (&fetched.answer, outline) {
             self.problems.extend(memory.problems.iter().cloned());
             return Ok(LoadedList {
                 asked: url.clone(),
                 url: final_url,
-                format,
-                list,
+                format: outline.format,
+                list: outline.list,
                 sheet: Sheet::default(),
                 is_unchanged: true,
             });
@@ -410,20 +410,17 @@ impl<'a> Loader<'a> {
         let validators = fetched.validators.clone();
         let sheet = new_sheet(known).await?;
         let (hosts, base) = (self.hosts(&final_url), final_url.clone());
-        let ((format, parsed), size) = self
+        let (parsed, size) = self
             .read_body(fetched, move |reader| {
                 let (beginning, mut whole) = list::begin(reader);
                 match list::reader_for(&beginning) {
-                    Some(reader) => {
-                        let parsed = ParsedList::read(&mut whole, reader, &base, &hosts, sheet);
-                        (reader.format, parsed)
-                    }
-                    None => (Format::Sitemap, ParsedList::refused(&beginning, &base)),
+                    Some(reader) => ParsedList::read(&mut whole, reader, &base, &hosts, sheet),
+                    None => ParsedList::refused(&beginning, &base),
                 }
             })
             .await?;
         let parsed = parsed.held_to_ratio(&size, &final_url);
-        self.take_list(url.clone(), final_url, format, parsed, validators)
+        self.take_list(url.clone(), final_url, parsed, validators)
     }
 
     /// Whoever drops a list drops its pages, too. Should it come back as it was, it has to be read anew: nobody would
@@ -471,11 +468,11 @@ impl<'a> Loader<'a> {
         &mut self,
         asked: Url,
         url: Url,
-        format: Format,
         parsed: ParsedList,
         validators: Option<Validators>,
     ) -> Result<LoadedList, LoadError> {
-        let list = (parsed.list).map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        let list = parsed.list;
+        let (format, list) = list.map_err(|problem| LoadError::Broken(Box::new(problem)))?;
         let problems = parsed.problems.into_vec();
         self.problems.extend(problems.iter().cloned());
         self.list_pages += parsed.sheet.len();

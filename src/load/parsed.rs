@@ -57,7 +57,7 @@ impl Parsed {
 
 /// What reading one list gave.
 pub(super) struct ParsedList {
-    pub(super) list: Result<List, Problem>,
+    pub(super) list: Result<(Format, List), Problem>,
     pub(super) sheet: Sheet,
     pub(super) problems: Problems,
     /// As in [`ListReader`].
@@ -81,7 +81,7 @@ impl ParsedList {
         };
         let list = (reader.read)(source, hosts, &mut sink);
         ParsedList {
-            list,
+            list: list.map(|list| (reader.format, list)),
             sheet,
             problems,
             max_ratio: reader.max_ratio,
@@ -113,7 +113,7 @@ impl ParsedList {
 /// What an address turned out to be.
 pub(super) enum Seen {
     Document(Box<Parsed>),
-    List(Format, Box<ParsedList>),
+    List(Box<ParsedList>),
     Html(Box<HtmlHead>),
 }
 
@@ -132,7 +132,7 @@ pub(super) fn read_as_it_is(
     }
     if let Some(reader) = list::reader_for(&beginning) {
         let parsed = ParsedList::read(&mut whole, reader, base, hosts, sheet);
-        return Seen::List(reader.format, Box::new(parsed));
+        return Seen::List(Box::new(parsed));
     }
     let mut bytes = Vec::new();
     // A failed transfer is reported by the body itself.

@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::problem::{Code, Problem};
 use crate::read::address;
-use crate::read::list::{Beginning, Hosts, List, ListReader, MAX_PAGES, Page, Sink, read_lastmod};
+use crate::read::link::Link;
+use crate::read::list::{
+    Beginning, Beside, Hosts, List, ListReader, MAX_PAGES, Page, Rule, Sink, read_lastmod,
+};
 use crate::site::{About, Format};
 use crate::text::{clean, quote};
 
@@ -28,10 +31,40 @@ const MAX_PHRASE_CHARS: usize = 200;
 pub const READER: ListReader = ListReader {
     format: Format::Spxi,
     places: &["/spxi-index.jsonld"],
+    rare_places: &[],
+    beside: Some(Beside {
+        is_linked,
+        is_allowed: |path| path.ends_with(".jsonld"),
+        incomplete: Code::SpxiIncomplete,
+        stale: Code::SpxiStale,
+    }),
+    rule: Some(Rule {
+        sentence: "The SPXI index keeps to its format, and is whole.",
+        codes: &[
+            Code::SpxiRoot,
+            Code::SpxiMissing,
+            Code::SpxiSize,
+            Code::SpxiId,
+            Code::SpxiKernel,
+            Code::SpxiNegativeTag,
+            Code::SpxiMarkers,
+            Code::SpxiEstimate,
+            Code::SpxiEntityType,
+            Code::SpxiStale,
+            Code::SpxiIncomplete,
+        ],
+    }),
     max_ratio: None,
     recognises,
     read,
 };
+
+/// Pages have JSON-LD of many kinds beside them; this is told by its name.
+fn is_linked(link: &Link) -> bool {
+    link.has_rel("alternate")
+        && link.media_type.as_deref() == Some("application/ld+json")
+        && link.href.path().ends_with("spxi-index.jsonld")
+}
 
 fn recognises(beginning: &Beginning) -> bool {
     match beginning {

@@ -226,6 +226,23 @@ fn every_crate_with_a_home_stays_there() {
     }
 }
 
+/// What follows the readers knows that a site tells its changes, or lists its pages, and no more: whatever else differs
+/// from one list to another is said by its reader. What is wrong with a list has its code among all other problems.
+#[test]
+fn no_format_that_lists_pages_is_named_outside_of_the_readers() {
+    for (path, code) in sources() {
+        if path.starts_with("read/") || matches!(path.as_str(), "site.rs" | "problem.rs") {
+            continue;
+        }
+        let names_one = |line: &&str| {
+            let named = ["Format::Sitemap", "Format::Arc", "Scp", "Spxi"];
+            named.iter().any(|name| line.contains(name))
+        };
+        let found = code_lines(&code).find(names_one);
+        assert_eq!(found, None, "{path}: let the reader say what it needs");
+    }
+}
+
 #[test]
 fn nothing_is_unwrapped_outside_of_tests() {
     for (path, code) in sources() {

@@ -47,6 +47,8 @@ const OF_A_WALK: &[Code] = &[
     Code::SitemapTwice,
     Code::SpxiStale,
     Code::SpxiIncomplete,
+    Code::NoWholeList,
+    Code::SectionOfAll,
 ];
 
 #[test]

@@ -8,7 +8,8 @@ use url::Url;
 use crate::load::{LoadError, LoadedList};
 use crate::memory::{CollectionMemory, Extra, PageKey, Recollection};
 use crate::moment::Moment;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
+use crate::read::list::reader_of;
 
 impl Walk<'_, '_> {
     /// A list may say which document gives its pages their titles; otherwise it is the one that the site names (`named`),
@@ -52,6 +53,9 @@ impl Walk<'_, '_> {
 
     /// The index should know every page, and be as new as the newest.
     fn compare(&mut self, index: &LoadedList) {
+        let Some(beside) = &reader_of(index.format).beside else {
+            return;
+        };
         let listed: HashSet<&str> = index.sheet.urls().collect();
         let fresh = &self.sighted.fresh;
         let missing = (0..fresh.len())
@@ -59,7 +63,7 @@ impl Walk<'_, '_> {
             .count();
         if missing > 0 {
             let message = format!("{missing} pages of the sitemap are not in the index");
-            let problem = Problem::new(Code::SpxiIncomplete, &index.url, message);
+            let problem = Problem::new(beside.incomplete, &index.url, message);
             self.loader.blame(&index.asked, problem);
         }
         let newest = (0..fresh.len())
@@ -74,7 +78,7 @@ impl Walk<'_, '_> {
             && made_at.comes_before(&newest)
         {
             let message = format!("the index is dated {made_at}, and the newest page {newest}");
-            let problem = Problem::new(Code::SpxiStale, &index.url, message);
+            let problem = Problem::new(beside.stale, &index.url, message);
             self.loader.blame(&index.asked, problem);
         }
     }

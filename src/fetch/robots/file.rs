@@ -27,8 +27,8 @@ const BYTE_WEIGHT: usize = 16;
 /// A site may list a sitemap per line, but we will not follow thousands of them.
 const MAX_SITEMAPS: usize = 100;
 
-/// A site has one index; whoever names many wants something else.
-const MAX_INDEXES: usize = 2;
+/// Paths that are allowed by name; a file with more of them is about something else.
+const MAX_ALLOWED: usize = 1_000;
 
 /// The longest delay that we take seriously.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -38,7 +38,7 @@ const MAX_CRAWL_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Robots {
     rules: Rules,
     sitemaps: Vec<String>,
-    indexes: Vec<String>,
+    allowed: Vec<String>,
     crawl_delay: Option<Duration>,
     /// About how many bytes of memory this takes.
     pub(super) weight: usize,
@@ -76,7 +76,7 @@ impl Robots {
         Self {
             rules: Rules::File(Box::new(robot)),
             sitemaps,
-            indexes: indexes(&text),
+            allowed: allowed(&text),
             crawl_delay,
             weight: dollar_lines * DOLLAR_LINE_WEIGHT + bytes.len() * BYTE_WEIGHT,
         }
@@ -87,7 +87,7 @@ impl Robots {
         Self {
             rules: Rules::AllowAll,
             sitemaps: vec![],
-            indexes: vec![],
+            allowed: vec![],
             crawl_delay: None,
             weight: 0,
         }
@@ -98,7 +98,7 @@ impl Robots {
         Self {
             rules: Rules::ForbidAll,
             sitemaps: vec![],
-            indexes: vec![],
+            allowed: vec![],
             crawl_delay: None,
             weight: 0,
         }
@@ -123,9 +123,9 @@ impl Robots {
         self.sitemaps.clone()
     }
 
-    /// The JSON-LD documents that are allowed by name, as they stand there: sites with SPXI tell of their index so.
-    pub fn indexes(&self) -> Vec<String> {
-        self.indexes.clone()
+    /// The paths on `Allow:` lines that name one document, as they stand there: some sites tell of a document so.
+    pub fn allowed(&self) -> &[String] {
+        &self.allowed
     }
 
     /// The pause that the site would like between two requests.
@@ -160,21 +160,15 @@ fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()))
 }
 
-fn indexes(bytes: &[u8]) -> Vec<String> {
+fn allowed(bytes: &[u8]) -> Vec<String> {
     let allowed = lines(bytes).filter_map(field).filter_map(|(name, value)| {
         let value = std::str::from_utf8(value).ok()?;
         let path = value.split('#').next()?.trim();
-        let is_path = path.starts_with('/') && !path.starts_with("//") && !path.contains('*');
-        let is_one = is_path && path.ends_with(".jsonld");
+        let is_path = path.starts_with('/') && !path.starts_with("//");
+        let is_one = is_path && !path.ends_with('/') && !path.contains(['*', '$']);
         (name.eq_ignore_ascii_case(b"allow") && is_one).then(|| path.to_owned())
     });
-    let mut indexes = Vec::new();
-    for path in allowed {
-        if indexes.len() < MAX_INDEXES && !indexes.contains(&path) {
-            indexes.push(path);
-        }
-    }
-    indexes
+    allowed.take(MAX_ALLOWED).collect()
 }
 
 fn names_us(line: &[u8]) -> bool {
@@ -196,13 +190,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indexes_are_known_by_the_lines_that_allow_them() {
+    fn documents_are_known_by_the_lines_that_allow_them() {
         let robots = Robots::parse(
             b"User-agent: *\nDisallow: /x.jsonld\nallow : /a/spxi-index.jsonld # here\nAllow: /*.jsonld\n\
-              Allow: /page\nAllow: //evil/d.jsonld\nAllow:/b.jsonld\nAllow: /a/spxi-index.jsonld\nAllow: /c.jsonld",
+              Allow: /folder/\nAllow: //evil/d.jsonld\nAllow:/b\nAllow: /c$",
         );
-        assert_eq!(robots.indexes(), ["/a/spxi-index.jsonld", "/b.jsonld"]);
-        assert_eq!(Robots::parse(b"Allow").indexes(), [""; 0]);
+        assert_eq!(robots.allowed(), ["/a/spxi-index.jsonld", "/b"]);
+        assert_eq!(Robots::parse(b"Allow").allowed(), [""; 0]);
+        let many = Robots::parse(&b"Allow: /a\n".repeat(2 * MAX_ALLOWED));
+        assert_eq!(many.allowed().len(), MAX_ALLOWED);
     }
 
     fn allows(robots: &str, path: &str) -> bool {

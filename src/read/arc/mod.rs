@@ -17,7 +17,7 @@ use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::html::says_noindex;
 use crate::read::list::{
-    Beginning, Hosts, Lastmod, List, ListReader, MAX_PAGES, Page, Sink, begin, read_lastmod,
+    Beginning, Hosts, Lastmod, List, ListReader, MAX_PAGES, Page, Rule, Sink, begin, read_lastmod,
 };
 use crate::site::Format;
 use crate::text::{clean, quote};
@@ -36,6 +36,12 @@ const DAYS: &str = "/arc-sitemap-deltas/";
 pub const READER: ListReader = ListReader {
     format: Format::Arc,
     places: &["/.well-known/arc-sitemap.json", "/arc-sitemap.json"],
+    rare_places: &[],
+    beside: None,
+    rule: Some(Rule {
+        sentence: "The ARC sitemap keeps to its format.",
+        codes: &[Code::ArcVersion, Code::ArcNewer, Code::ArcInvalid],
+    }),
     max_ratio: None,
     recognises,
     read,

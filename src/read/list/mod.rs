@@ -23,6 +23,7 @@ pub use self::lastmod::{Lastmod, read_lastmod};
 pub use self::outline::{GLANCED_PARTS, Glance, Outline};
 pub use crate::change::Page;
 use crate::problem::{Code, Problem, Problems};
+use crate::read::link::Link;
 use crate::site::{About, Format, formats};
 
 macro_rules! define_readers {
@@ -54,18 +55,47 @@ pub fn too_dense(max_ratio: u64) -> String {
     format!("the file is compressed more than {max_ratio} to 1, which its format forbids")
 }
 
+/// The format that nearly everybody has, and the last of all: what a `Sitemap:` line promises.
+pub const PLAIN: &ListReader = &READERS[READERS.len() - 1];
+
 /// One format.
 pub struct ListReader {
     /// Which one.
     pub format: Format,
     /// Where a host keeps such a document if nobody says so.
     pub places: &'static [&'static str],
+    /// Where it hardly ever is; looked at last.
+    pub rare_places: &'static [&'static str],
+    /// How such a document gives titles to the pages of other lists, where it does.
+    pub beside: Option<Beside>,
+    /// What authors are held to, where the format has rules of its own.
+    pub rule: Option<Rule>,
     /// How many times its size on the way a document may have, where the format sets a limit.
     pub max_ratio: Option<u64>,
     /// Whether a document that begins so is one.
     pub recognises: fn(&Beginning) -> bool,
     /// Reads one from its first byte to its last.
     pub read: fn(&mut dyn BufRead, &Hosts, &mut Sink<'_>) -> Result<List, Problem>,
+}
+
+/// How a document beside the lists of a site is named by the site, and held against them.
+pub struct Beside {
+    /// Whether a link on a page of the site leads to one.
+    pub is_linked: fn(&Link) -> bool,
+    /// Whether a path is that of one, if robots.txt allows it by name.
+    pub is_allowed: fn(&str) -> bool,
+    /// It does not know all pages of the lists.
+    pub incomplete: Code,
+    /// It is older than the newest page of the lists.
+    pub stale: Code,
+}
+
+/// A rule of a format.
+pub struct Rule {
+    /// What should hold, as a sentence.
+    pub sentence: &'static str,
+    /// What breaks it.
+    pub codes: &'static [Code],
 }
 
 /// A document besides its pages.
@@ -119,10 +149,15 @@ pub struct Part {
 }
 
 /// A part of a site that has a list of its own, with the changes to that list.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
+    /// The format of these documents.
+    pub format: Format,
     /// Its name.
     pub name: String,
+    /// Whether it holds the pages of all other sections.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_all: bool,
     /// The whole list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snapshots: Vec<Offer>,
@@ -175,6 +210,12 @@ pub fn begin<'a>(reader: &'a mut dyn BufRead) -> (Beginning, impl BufRead + use<
     (Beginning::of(&head), Cursor::new(head).chain(reader))
 }
 
+/// The reader of a format.
+pub fn reader_of(format: Format) -> &'static ListReader {
+    // They are in the order of the formats.
+    &READERS[format as usize]
+}
+
 /// The reader for a document that begins so, if there is one.
 pub fn reader_for(beginning: &Beginning) -> Option<&'static ListReader> {
     READERS.iter().find(|reader| (reader.recognises)(beginning))
@@ -207,5 +248,8 @@ mod tests {
     fn every_format_has_a_reader_of_its_own() {
         let formats: Vec<Format> = READERS.iter().map(|reader| reader.format).collect();
         assert_eq!(formats, Format::ALL);
+        for format in formats {
+            assert_eq!(reader_of(format).format, format);
+        }
     }
 }

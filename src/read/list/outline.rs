@@ -14,7 +14,8 @@ pub const GLANCED_PARTS: usize = 1_000;
 /// A list without its pages.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Outline {
-    format: String,
+    /// In which format it was.
+    pub format: Format,
     /// The list.
     pub list: List,
 }
@@ -22,20 +23,12 @@ pub struct Outline {
 impl Outline {
     /// What to remember of a list.
     pub fn new(format: Format, list: List) -> Outline {
-        Outline {
-            format: format.as_str().to_owned(),
-            list,
-        }
+        Outline { format, list }
     }
 
     /// Reads what [`Outline::to_text`] wrote; what is remembered of other documents is none.
     pub fn parse(text: &str) -> Option<Outline> {
         serde_json::from_str(text).ok()
-    }
-
-    /// In which format the list was.
-    pub fn format(&self) -> Option<Format> {
-        Format::parse(&self.format)
     }
 
     /// As text.
@@ -140,7 +133,7 @@ mod tests {
     fn an_outline_is_the_list_that_it_came_from() {
         let text = Outline::new(Format::Sitemap, index(3)).to_text();
         let outline = Outline::parse(&text).unwrap();
-        assert_eq!(outline.format(), Some(Format::Sitemap));
+        assert_eq!(outline.format, Format::Sitemap);
         assert_eq!(outline.list, index(3));
         assert!(Outline::parse("<urlset/>").is_none());
     }

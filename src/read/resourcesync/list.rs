@@ -13,6 +13,9 @@ use crate::site::Format;
 pub const READER: ListReader = ListReader {
     format: Format::ResourceSync,
     places: &[],
+    rare_places: &[],
+    beside: None,
+    rule: None,
     max_ratio: None,
     recognises,
     read,

@@ -7,10 +7,13 @@ use crate::problem::Code;
 use crate::read::address;
 use crate::read::list::{List, Offer, Section, Sink, read_lastmod};
 use crate::read::xml::Tag;
+use crate::site::Format;
 use crate::text::quote;
 
 /// Of the elements in a sitemap that announce SCP.
 pub const NAMESPACE: &str = "https://scp-protocol.org/schemas/sitemap/1.0";
+/// The section that holds all others, where there are any.
+const ALL: &str = "all";
 /// A section has a name and a feed of its own; nobody wants thousands.
 const MAX_SECTIONS: usize = 100;
 /// Deltas of one section.
@@ -72,8 +75,11 @@ fn section<'a>(list: &'a mut List, name: &str) -> Option<&'a mut Section> {
         None if list.sections.len() == MAX_SECTIONS => return None,
         None => {
             list.sections.push(Section {
+                format: Format::Scp,
                 name: name.to_owned(),
-                ..Section::default()
+                has_all: name == ALL,
+                snapshots: Vec::new(),
+                deltas: Vec::new(),
             });
             list.sections.len() - 1
         }

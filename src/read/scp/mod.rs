@@ -22,7 +22,7 @@ use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::list::{
-    Beginning, Hosts, Lastmod, List, ListReader, Page, Sink, begin, read_lastmod,
+    Beginning, Hosts, Lastmod, List, ListReader, Page, Rule, Sink, begin, read_lastmod,
 };
 use crate::site::Format;
 use crate::text::{clean, quote};
@@ -56,6 +56,18 @@ const BLOCKS: [&str; 11] = [
 pub const READER: ListReader = ListReader {
     format: Format::Scp,
     places: &[],
+    rare_places: &[],
+    beside: None,
+    rule: Some(Rule {
+        sentence: "What is offered in SCP keeps to its format.",
+        codes: &[
+            Code::ScpVersion,
+            Code::ScpInvalid,
+            Code::ScpChecksum,
+            Code::ScpBlock,
+            Code::ScpAnnouncement,
+        ],
+    }),
     max_ratio: Some(inflate::MAX_RATIO),
     recognises,
     read,

@@ -20,6 +20,9 @@ pub const READER: ListReader = ListReader {
     // `/sitemap.xml.gz` and `/sitemap.txt`, too, a site that has nothing would be asked more than ten times; whoever has
     // these says so in robots.txt, because hardly anybody would find them otherwise.
     places: &["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"],
+    rare_places: &[],
+    beside: None,
+    rule: None,
     max_ratio: None,
     recognises,
     read,

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use chrono::TimeDelta;
+use sitebell::check::Checked;
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
@@ -233,8 +234,40 @@ async fn a_section_without_a_snapshot_goes_on_if_it_is_known_and_is_told_otherwi
     let stranger = Follower::of(&den).await;
     stranger.check().await;
     let problems = stranger.last_check().await.problems;
-    let told = |problem: &sitebell::problem::Problem| problem.message.contains("no snapshot");
-    assert!(problems.iter().any(told), "{problems:?}");
+    let told = problems
+        .iter()
+        .find(|problem| problem.code.name() == "no-whole-list");
+    let told = told.expect("a problem").message.clone();
+    assert!(told.contains("no snapshot"), "{told}");
+}
+
+#[tokio::test]
+async fn a_section_of_all_pages_is_left_out_where_there_are_others_and_that_is_told() {
+    let (den, _, _) = section_with_a_delta().await;
+    let all = SNAPSHOT.replace("section='blog'", "section='all'");
+    let told = |checked: &Checked| {
+        let problems = checked.problems.iter();
+        let mut told = problems.filter(|problem| problem.code.name() == "section-of-all");
+        told.next().map(|problem| problem.message.clone())
+    };
+    let sections = |checked: &Checked| {
+        let ids = checked.collections.iter().map(|collection| &collection.id);
+        let names = ids.map(|id| id.fragment().map(str::to_owned));
+        names.collect::<Vec<_>>()
+    };
+    scp_sitemap(&den, &[&all, SNAPSHOT]);
+    let checked = den.check().await;
+    assert_eq!(sections(&checked), [Some("blog".to_owned())]);
+    assert_eq!(
+        told(&checked).as_deref(),
+        Some("the section “all” has the pages of all others; those are followed, and it is not")
+    );
+    assert_eq!(den.site.requests_to("/blog.scp").len(), 2);
+    // Where it is the only one that can be read, it is followed.
+    scp_sitemap(&den, &[&all]);
+    let checked = den.check().await;
+    assert_eq!(sections(&checked), [Some("all".to_owned())]);
+    assert_eq!(told(&checked), None);
 }
 
 #[tokio::test]
