@@ -17,7 +17,7 @@ use quick_xml::events::Event;
 use sitebell::change::Page;
 use sitebell::memory::{KnownPages, PageKey, Sheet, Sighted, part_of};
 use sitebell::problem::Problems;
-use sitebell::read::list::{Hosts, Sink, read};
+use sitebell::read::list::{Hosts, MAX_UNPACKED_BYTES, Sink, read};
 use sitebell::track::pages::{ListFinding, plan};
 use url::Url;
 
@@ -138,6 +138,7 @@ fn see(mut bytes: &[u8], known: &Arc<KnownPages>) -> Result<Sheet, Failure> {
     let mut each = |page: &Page| sheet.add(page);
     let mut sink = Sink {
         url: &url,
+        max_unpacked_bytes: MAX_UNPACKED_BYTES,
         problems: &mut problems,
         each: &mut each,
     };

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::read::list::MAX_UNPACKED_BYTES;
+
 /// The bounds of one check.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -19,6 +21,8 @@ pub struct Limits {
     pub pages: usize,
     /// Bytes that come over the network.
     pub bytes: u64,
+    /// Bytes of a list that comes packed, unpacked.
+    pub unpacked_bytes: u64,
     /// The whole check.
     pub time: Duration,
 }
@@ -33,6 +37,7 @@ impl Default for Limits {
             changes: 250_000,
             pages: 5_000_000,
             bytes: 200 * 1024 * 1024,
+            unpacked_bytes: MAX_UNPACKED_BYTES,
             time: Duration::from_secs(60),
         }
     }

@@ -354,9 +354,10 @@ impl<'a> Loader<'a> {
         let parse = self.parser(final_url.clone(), keep.filter().await?);
         let base = final_url.clone();
         let (hosts, sheet) = (self.hosts(&final_url), new_sheet(known).await?);
+        let (max, kind) = (self.limits.unpacked_bytes, content_type);
         let (seen, size) = self
             .read_body(fetched, move |reader| {
-                read_as_it_is(reader, parse, &hosts, sheet, content_type.as_deref(), &base)
+                read_as_it_is(reader, parse, &hosts, max, sheet, kind.as_deref(), &base)
             })
             .await?;
         match seen {
@@ -410,11 +411,12 @@ impl<'a> Loader<'a> {
         let validators = fetched.validators.clone();
         let sheet = new_sheet(known).await?;
         let (hosts, base) = (self.hosts(&final_url), final_url.clone());
+        let max = self.limits.unpacked_bytes;
         let (parsed, size) = self
             .read_body(fetched, move |reader| {
                 let (beginning, mut whole) = list::begin(reader);
                 match list::reader_for(&beginning) {
-                    Some(reader) => ParsedList::read(&mut whole, reader, &base, &hosts, sheet),
+                    Some(reader) => ParsedList::read(&mut whole, reader, &base, &hosts, max, sheet),
                     None => ParsedList::refused(&beginning, &base),
                 }
             })

@@ -70,12 +70,14 @@ impl ParsedList {
         reader: &ListReader,
         url: &Url,
         hosts: &Hosts,
+        max_unpacked_bytes: u64,
         mut sheet: Sheet,
     ) -> ParsedList {
         let mut problems = Problems::default();
         let mut each = |page: &crate::change::Page| sheet.add(page);
         let mut sink = Sink {
             url,
+            max_unpacked_bytes,
             problems: &mut problems,
             each: &mut each,
         };
@@ -122,6 +124,7 @@ pub(super) fn read_as_it_is(
     reader: &mut dyn BufRead,
     parse: impl FnOnce(&mut dyn BufRead) -> Parsed,
     hosts: &Hosts,
+    max_unpacked_bytes: u64,
     sheet: Sheet,
     content_type: Option<&str>,
     base: &Url,
@@ -131,7 +134,7 @@ pub(super) fn read_as_it_is(
         return Seen::Document(Box::new(parse(&mut whole)));
     }
     if let Some(reader) = list::reader_for(&beginning) {
-        let parsed = ParsedList::read(&mut whole, reader, base, hosts, sheet);
+        let parsed = ParsedList::read(&mut whole, reader, base, hosts, max_unpacked_bytes, sheet);
         return Seen::List(Box::new(parsed));
     }
     let mut bytes = Vec::new();

@@ -69,15 +69,19 @@ impl Follower {
 
     /// A check on the next day; tells what was announced by it.
     pub async fn check(&self) -> Vec<String> {
+        self.check_with(&CheckSettings::default()).await
+    }
+
+    /// The same with other settings.
+    pub async fn check_with(&self, settings: &CheckSettings) -> Vec<String> {
         *self.now.lock().unwrap() += TimeDelta::days(1);
         let before = self.announced().await.len();
         let clock = || *self.now.lock().unwrap();
-        let settings = CheckSettings::default();
         check_and_save(
             self.store(),
             &self.fetcher,
             self.site,
-            &settings,
+            settings,
             &Policy::default(),
             &clock,
         )

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use sitebell::problem::{Code, Problems};
-use sitebell::read::list::{Hosts, List, Page, Sink, read};
+use sitebell::read::list::{Hosts, List, MAX_UNPACKED_BYTES, Page, Sink, read};
 use url::Url;
 
 use crate::sweep::{expectation_of, files_in, is_expectation, problem_line, shortened, word};
@@ -97,6 +97,7 @@ fn read_list(bytes: &[u8], url: &Url) -> (Result, Vec<Page>, Problems) {
     let mut each = |page: &Page| pages.push(page.clone());
     let mut sink = Sink {
         url,
+        max_unpacked_bytes: MAX_UNPACKED_BYTES,
         problems: &mut problems,
         each: &mut each,
     };

@@ -39,6 +39,9 @@ formats!(define_readers);
 /// The limit of the Sitemaps protocol, and ours for every format that is not made for more.
 pub const MAX_PAGES: usize = 50_000;
 
+/// Of one document that comes packed, where nobody wants another limit. A snapshot of 400,000 pages has about as many.
+pub const MAX_UNPACKED_BYTES: u64 = 512 * 1024 * 1024;
+
 /// How much of a document is looked at to tell what it is.
 const BEGINNING_BYTES: u64 = 8 * 1024;
 
@@ -185,6 +188,8 @@ pub struct Offer {
 pub struct Sink<'a> {
     /// Where the document came from, after redirects.
     pub url: &'a Url,
+    /// The most that is unpacked of a document that comes packed.
+    pub max_unpacked_bytes: u64,
     /// What is found wrong with it.
     pub problems: &'a mut Problems,
     /// Gets every page.

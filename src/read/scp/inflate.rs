@@ -10,18 +10,18 @@ use crate::read::list::{is_too_dense, too_dense};
 const WINDOW_LOG: u32 = 23;
 /// As the protocol demands.
 pub(super) const MAX_RATIO: u64 = 100;
-/// The protocol allows 500 GB.
-const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The bytes as they were before.
 pub(super) struct Inflate<'a> {
     decoder: zstd::Decoder<'a, Counted<'a>>,
     compressed: Rc<Cell<u64>>,
     count: u64,
+    max_bytes: u64,
 }
 
 impl<'a> Inflate<'a> {
-    pub(super) fn new(source: &'a mut dyn BufRead) -> io::Result<Self> {
+    /// `max_bytes` is the most that comes out of it.
+    pub(super) fn new(source: &'a mut dyn BufRead, max_bytes: u64) -> io::Result<Self> {
         let compressed = Rc::new(Cell::new(0));
         let counted = Counted {
             source,
@@ -33,6 +33,7 @@ impl<'a> Inflate<'a> {
             decoder,
             compressed,
             count: 0,
+            max_bytes,
         })
     }
 }
@@ -41,10 +42,12 @@ impl Read for Inflate<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.decoder.read(buffer)?;
         self.count += read as u64;
-        if self.count > MAX_BYTES {
-            let message =
-                format!("the file is larger than {MAX_BYTES} bytes, the most that is read here");
-            return Err(io::Error::other(message));
+        if self.count > self.max_bytes {
+            let message = format!(
+                "unpacked, the file is larger than {} bytes, the most that is read here",
+                self.max_bytes
+            );
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         if is_too_dense(self.compressed.get(), self.count, MAX_RATIO) {
             return Err(io::Error::other(too_dense(MAX_RATIO)));
@@ -82,9 +85,13 @@ mod tests {
     use super::*;
 
     fn inflated(plain: &[u8]) -> io::Result<u64> {
+        inflated_to(plain, u64::MAX)
+    }
+
+    fn inflated_to(plain: &[u8], max_bytes: u64) -> io::Result<u64> {
         let packed = zstd::encode_all(plain, 19)?;
         let mut source = &packed[..];
-        let mut inflate = Inflate::new(&mut source)?;
+        let mut inflate = Inflate::new(&mut source, max_bytes)?;
         io::copy(&mut inflate, &mut io::sink())
     }
 
@@ -92,6 +99,13 @@ mod tests {
     fn a_bomb_is_refused_as_soon_as_it_goes_off() {
         let error = inflated(&vec![b' '; 50 * 1024 * 1024]).expect_err("a bomb");
         assert!(error.to_string().contains("100 to 1"), "{error}");
+    }
+
+    #[test]
+    fn no_more_comes_out_than_is_wanted() {
+        assert_eq!(inflated_to(&[b' '; 100], 100).unwrap(), 100);
+        let error = inflated_to(&[b' '; 101], 100).expect_err("too large");
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 
     #[test]

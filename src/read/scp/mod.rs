@@ -96,7 +96,7 @@ fn is_known_version(version: &str) -> bool {
 fn read(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<List, Problem> {
     let (beginning, mut whole) = begin(source);
     match beginning {
-        Beginning::Zstd => match inflate::Inflate::new(&mut whole) {
+        Beginning::Zstd => match inflate::Inflate::new(&mut whole, sink.max_unpacked_bytes) {
             Ok(inflated) => {
                 let mut inflated = BufReader::with_capacity(INFLATED_BYTES, inflated);
                 lines(&mut inflated, hosts, sink)
@@ -170,7 +170,13 @@ fn lines(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result
             Ok([]) => break,
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(file.refuse_next(Code::BadCompression, error.to_string())),
+            Err(error) => {
+                let code = match error.kind() {
+                    ErrorKind::FileTooLarge => Code::TooLarge,
+                    _ => Code::BadCompression,
+                };
+                return Err(file.refuse_next(code, error.to_string()));
+            }
         };
         let (end, is_plain) = scan::end_of_line(bytes);
         let used = end.map_or(bytes.len(), |end| end + 1);

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use sitebell::change::Page;
 use sitebell::problem::Problems;
-use sitebell::read::list::{Hosts, List, Sink, read};
+use sitebell::read::list::{Hosts, List, MAX_UNPACKED_BYTES, Sink, read};
 use url::Url;
 
 fn whole(mut bytes: &[u8]) -> Option<(List, Vec<Page>)> {
@@ -15,6 +15,7 @@ fn whole(mut bytes: &[u8]) -> Option<(List, Vec<Page>)> {
     let mut each = |page: &Page| pages.push(page.clone());
     let mut sink = Sink {
         url: &url,
+        max_unpacked_bytes: MAX_UNPACKED_BYTES,
         problems: &mut problems,
         each: &mut each,
     };

@@ -12,7 +12,7 @@ use sitebell::change::{Change, Page};
 use sitebell::memory::{KnownPage, KnownPages, ListState, PageKey, Sheet, Sighted, part_of};
 use sitebell::moment::Moment;
 use sitebell::problem::Problems;
-use sitebell::read::list::{Hosts, Sink, read};
+use sitebell::read::list::{Hosts, MAX_UNPACKED_BYTES, Sink, read};
 use sitebell::track::pages::{ListFinding, plan};
 use url::Url;
 
@@ -38,6 +38,7 @@ impl Kept {
         let mut each = |page: &Page| sheet.add(page);
         let mut sink = Sink {
             url: &url,
+            max_unpacked_bytes: MAX_UNPACKED_BYTES,
             problems: &mut problems,
             each: &mut each,
         };

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use chrono::TimeDelta;
-use sitebell::check::Checked;
+use sitebell::check::{CheckSettings, Checked};
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
@@ -360,6 +360,54 @@ async fn a_section_that_is_a_bomb_does_no_harm() {
         assert_eq!(checked.site.format, Some(Format::Sitemap));
         assert_eq!(collections(&checked).len(), 1);
     }
+}
+
+#[tokio::test]
+async fn a_snapshot_that_unpacks_to_more_than_the_operator_wants_is_refused_as_a_whole() {
+    let den = Den::empty();
+    let snapshot = |path: &str, at: &str, page: &str| {
+        let kind = format!("\"type\":\"snapshot\",\"generated\":\"{at}\"");
+        let others = (0..100).map(|n| format!("/{n} 2026-03-01T00:00:00Z"));
+        let pages: Vec<String> = [page.to_owned()].into_iter().chain(others).collect();
+        let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+        let file = scp_file(&den, &kind, &pages);
+        let packed = zstd::encode_all(file.as_bytes(), 3).unwrap();
+        den.site
+            .serve(path, Reply::new(200, "application/zstd", packed));
+        file.len() as u64
+    };
+    snapshot(
+        "/blog.scp",
+        "2026-03-10T00:00:00Z",
+        "/a 2026-03-01T00:00:00Z",
+    );
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let size = snapshot(
+        "/blog2.scp",
+        "2026-03-13T00:00:00Z",
+        "/a 2026-03-12T00:00:00Z",
+    );
+    scp_sitemap(&den, &[NEW_SNAPSHOT]);
+    let mut settings = CheckSettings::default();
+    settings.limits.unpacked_bytes = size - 1;
+    for _ in 0..2 {
+        assert_eq!(follower.check_with(&settings).await, NONE);
+        let check = follower.last_check().await;
+        assert_eq!(check.outcome, Some(Outcome::Partial));
+        let mut problems = check.problems.iter();
+        let told = problems.find(|problem| problem.code.name() == "too-large");
+        let told = told.expect("a problem");
+        assert!(told.document.ends_with("/blog2.scp"), "{}", told.document);
+        let limit = format!("larger than {} bytes", size - 1);
+        assert!(told.message.contains(&limit), "{}", told.message);
+    }
+    settings.limits.unpacked_bytes = size;
+    assert_eq!(
+        follower.check_with(&settings).await,
+        ["updated /a 2026-03-12T00:00:00Z"]
+    );
 }
 
 #[tokio::test]
