@@ -6,7 +6,7 @@ use super::{Top, Walk, is_missing};
 use url::Url;
 
 use crate::load::{LoadError, LoadedList};
-use crate::memory::{CollectionMemory, Extra, PageKey, Recollection};
+use crate::memory::{CollectionMemory, Extra, PageKey, Recollection, Stamp};
 use crate::moment::Moment;
 use crate::problem::Problem;
 use crate::read::list::reader_of;
@@ -40,7 +40,7 @@ impl Walk<'_, '_> {
                 self.sighted.entitle(&titles);
                 top.format = index.format;
                 top.about = index.list.about.clone().or(top.about.clone());
-                self.compare(&index);
+                self.compare(&index).await;
             }
             Err(error) => {
                 if matches!(&error, LoadError::Fetch(error) if is_missing(error)) {
@@ -51,30 +51,33 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The index should know every page, and be as new as the newest.
-    fn compare(&mut self, index: &LoadedList) {
+    /// The index should know every page of the lists, and be as new as the newest, whichever of them was read anew.
+    async fn compare(&mut self, index: &LoadedList) {
         let Some(beside) = &reader_of(index.format).beside else {
             return;
         };
-        let listed: HashSet<&str> = index.sheet.urls().collect();
-        let fresh = &self.sighted.fresh;
-        let missing = (0..fresh.len())
-            .filter(|&place| !listed.contains(fresh.url(place)))
-            .count();
+        // Where nothing of the lists is new, nobody has asked for their pages yet.
+        let Ok(known) = self.known.get().await else {
+            return;
+        };
+        self.sighted.know(known);
+        let listed: HashSet<PageKey> = index.sheet.urls().map(PageKey::of).collect();
+        let (mut missing, mut newest) = (0, Stamp::NONE);
+        for (key, stamp) in self.sighted.listed() {
+            missing += usize::from(!listed.contains(&key));
+            newest = newest.max(stamp);
+        }
         if missing > 0 {
-            let message = format!("{missing} pages of the sitemap are not in the index");
+            let message = match missing {
+                1 => "one page of the sitemap is not in the index".to_owned(),
+                _ => format!("{missing} pages of the sitemap are not in the index"),
+            };
             let problem = Problem::new(beside.incomplete, &index.url, message);
             self.loader.blame(&index.asked, problem);
         }
-        let newest = (0..fresh.len())
-            .filter_map(|place| fresh.stamp(place).moment())
-            .max();
-        let made_at = index
-            .list
-            .made_at
-            .as_deref()
-            .and_then(|text| Moment::parse(text).ok());
-        if let (Some(made_at), Some(newest)) = (made_at, newest)
+        let made_at = index.list.made_at.as_deref();
+        let made_at = made_at.and_then(|text| Moment::parse(text).ok());
+        if let (Some(made_at), Some(newest)) = (made_at, newest.moment())
             && made_at.comes_before(&newest)
         {
             let message = format!("the index is dated {made_at}, and the newest page {newest}");

@@ -320,6 +320,22 @@ impl Sighted {
         !self.seen[place] && self.read.contains(&part) && !self.unchanged.contains(&part)
     }
 
+    /// Every page that the documents list, as far as they could be read, and when it was last modified.
+    pub fn listed(&self) -> impl Iterator<Item = (PageKey, Stamp)> {
+        let is_listed = |place: &usize| {
+            let is_seen = self.seen[*place] || self.unchanged.contains(&self.known.parts[*place]);
+            is_seen && !self.private.contains(place)
+        };
+        let known = (0..self.known.len()).filter(is_listed).map(|place| {
+            let sight = self.other.get(&place);
+            let stamp = sight.map_or(self.known.stamps[place], |sight| sight.stamp);
+            (self.known.keys[place], stamp)
+        });
+        let fresh = (0..self.fresh.len())
+            .map(|place| (PageKey::of(self.fresh.url(place)), self.fresh.stamp(place)));
+        known.chain(fresh)
+    }
+
     /// Whether a known page was seen.
     pub fn is_seen(&self, place: usize) -> bool {
         self.seen[place]

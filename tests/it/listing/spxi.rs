@@ -102,6 +102,78 @@ async fn an_spxi_index_that_the_site_names_gives_titles_from_then_on_and_is_aske
 }
 
 #[tokio::test]
+async fn an_spxi_index_is_held_against_all_pages_whichever_document_has_changed() {
+    let den = Den::empty();
+    let robots = format!(
+        "User-agent: *\nAllow: /spxi-index.jsonld\nSitemap: {}\n",
+        den.url("/sitemap.xml")
+    );
+    den.site.serve("/robots.txt", Reply::text(robots));
+    let list = |pages: &[&str], tag: &str| {
+        let reply = Reply::xml(sitemap(&den, pages)).etag(tag);
+        den.site.serve("/sitemap.xml", reply);
+    };
+    let index = |day: &str, pages: &[&str], tag: &str| {
+        let surface =
+            |path: &&str| serde_json::json!({"@id": den.url(path).as_str(), "name": path});
+        let index = serde_json::json!({
+            "@context": {"spxi": "https://spxi.dev/vocabulary#"}, "@type": "spxi:SemanticIndex",
+            "dateModified": day, "spxi:hasSurface": pages.iter().map(surface).collect::<Vec<_>>(),
+        });
+        let reply = Reply::new(200, "application/ld+json", index.to_string());
+        den.site.serve("/spxi-index.jsonld", reply.etag(tag));
+    };
+    let old = ["/a 2026-01-01", "/b 2026-01-02", "/c 2026-01-03"];
+    list(&old, "\"1\"");
+    index("2026-02-01", &["/a", "/b", "/c"], "\"1\"");
+    let mut follower = Follower::of(&den).await;
+    follower.check().await;
+    let told = async |follower: &Follower| {
+        let problems = follower.last_check().await.problems;
+        let of_both = problems.into_iter().filter(|problem| {
+            let code = problem.code.name();
+            matches!(code, "spxi-incomplete" | "spxi-stale")
+        });
+        let mut told: Vec<String> = of_both.map(|problem| problem.message).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(told(&follower).await, NONE);
+    // The index alone gets worse, and stays so.
+    index("2025-06-01", &["/a"], "\"2\"");
+    let worse = [
+        "2 pages of the sitemap are not in the index",
+        "the index is dated 2025-06-01, and the newest page 2026-01-03",
+    ];
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(told(&follower).await, worse);
+        follower.restart().await;
+    }
+    // Then the sitemap alone: one page is new, one edited, and one gone.
+    list(
+        &["/a 2026-03-13", "/b 2026-01-02", "/d 2026-03-12"],
+        "\"2\"",
+    );
+    assert_eq!(follower.check().await.len(), 2);
+    let worse = [
+        "2 pages of the sitemap are not in the index",
+        "the index is dated 2025-06-01, and the newest page 2026-03-13",
+    ];
+    assert_eq!(told(&follower).await, worse);
+    // The index is mended, in two steps.
+    index("2026-03-14", &["/a", "/d"], "\"3\"");
+    follower.check().await;
+    assert_eq!(
+        told(&follower).await,
+        ["one page of the sitemap is not in the index"]
+    );
+    index("2026-03-14", &["/a", "/b", "/d"], "\"4\"");
+    follower.check().await;
+    assert_eq!(told(&follower).await, NONE);
+}
+
+#[tokio::test]
 async fn an_spxi_index_without_a_sitemap_is_followed_by_its_names() {
     let den = Den::empty();
     let index = |day: &str, surfaces: &[(&str, &str)]| {
