@@ -67,6 +67,8 @@ impl fmt::Display for ChangeKind {
 pub struct Page {
     /// Its address, as [`url::Url`] writes it, without a fragment.
     pub url: String,
+    /// Where its author would rather have people go, on the same site, if that is another address.
+    pub canonical: Option<String>,
     /// When it was last modified.
     pub lastmod: Option<Moment>,
     /// As long as this stays as it is, so does the page, whatever its dates say.
@@ -118,6 +120,11 @@ impl fmt::Display for Moved<'_> {
 }
 
 impl Change {
+    /// Where people find the page.
+    pub fn address(&self) -> &str {
+        self.details.canonical.as_deref().unwrap_or(&self.url)
+    }
+
     /// Whether the page has moved, as far as its author says so: one that is gone names the one that follows it, and one
     /// that is new the one that it follows.
     pub fn moved(&self) -> Option<Moved<'_>> {
@@ -145,6 +152,9 @@ pub struct Details {
     /// Digests as the source wrote them, `algorithm:value`, separated by spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// Where its author would rather have people go, on the same site. It is known by its own address all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canonical: Option<String>,
     /// What the author says about the change, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -88,8 +88,8 @@ fn entry(
     let alternate = item.alternate(listed);
     let mut links = vec![link("alternate", &alternate, Some("text/html"))];
     // A page that is the alternate already needs no second link.
-    let related = links_of(listed).filter(|page| page.url != *alternate);
-    links.extend(related.map(|page| link("related", &page.url, None)));
+    let related = links_of(listed).filter(|page| page.address() != alternate);
+    links.extend(related.map(|page| link("related", page.address(), None)));
     let html = item.content(listed, room);
     let rights = subject.about.rights.as_deref().filter(|_| room.has_words);
     // Every field is named, because the default of a time is read from a text each time.

@@ -99,7 +99,7 @@ pub(super) fn cost(pages: &[ChangedPage<'_>]) -> usize {
 }
 
 fn page_cost(page: &ChangedPage<'_>) -> usize {
-    let url = escaped_twice(&page.last.url);
+    let url = escaped_twice(page.last.address());
     let name = page.last.title.as_deref().map_or(url, escaped_twice);
     let details = &page.last.details;
     let said = details.note.iter().chain(&details.summary);
@@ -211,7 +211,7 @@ fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
         add(format_args!("{INFERRED}"));
     }
     PageLine {
-        url: href(&change.url),
+        url: href(change.address()),
         name: name(change),
         linked: is_there(page.net),
         datetime: change.datetime.to_string(),

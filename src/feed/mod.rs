@@ -208,7 +208,7 @@ impl Item<'_> {
             ([page], Some(_), url)
                 if content::is_there(page.net) && (!listed.is_empty() || url.is_none()) =>
             {
-                Cow::Borrowed(&page.last.url)
+                Cow::Borrowed(page.last.address())
             }
             (_, _, Some(url)) => Cow::Borrowed(url),
             _ => Cow::Borrowed(self.subject.page.as_str()),

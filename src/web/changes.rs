@@ -94,7 +94,7 @@ impl Room {
         let mut taken = 0;
         self.bytes = self.bytes.saturating_sub(ENTRY_BYTES);
         for page in pages.iter().rev().take(most.min(self.lines)) {
-            let url = escaped_bytes(&page.last.url);
+            let url = escaped_bytes(page.last.address());
             let name = page.last.title.as_deref().map_or(url, escaped_bytes);
             let note = note_on(page.last).map_or(0, |note| NOTE_BYTES + escaped_bytes(&note));
             let bytes = url + name + note + LINE_BYTES;
@@ -180,7 +180,7 @@ pub fn change_line(present: &Present, page: &ChangedPage<'_>, host: &str) -> Cha
     ChangeLine {
         kind,
         word,
-        url: is_there.then(|| change.url.clone()),
+        url: is_there.then(|| change.address().to_owned()),
         name: match name.strip_prefix(host) {
             Some(rest) if change.title.is_none() && !rest.is_empty() => rest.to_owned(),
             _ => name.into_owned(),

@@ -108,6 +108,8 @@ fn read_list(bytes: &[u8], url: &Url) -> (Result, Vec<Page>, Problems) {
 
 fn page_line(page: &Page) -> String {
     let mut text = shortened(&page.url);
+    let canonical = page.canonical.as_deref();
+    word(&mut text, "canonical", canonical);
     word(&mut text, "lastmod", page.lastmod);
     word(&mut text, "published", page.published);
     word(&mut text, "hash", page.hash.as_deref());

@@ -15,6 +15,8 @@ const MAX_EXTRAS: usize = 5_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extra {
     /// As in [`Page`].
+    pub canonical: Option<String>,
+    /// As in [`Page`].
     pub published: Option<Moment>,
     /// As in [`Page`].
     pub title: Option<String>,
@@ -31,6 +33,7 @@ pub struct Extra {
 impl Extra {
     pub(super) fn of(page: &Page) -> Option<Box<Extra>> {
         let Page {
+            canonical,
             published,
             title,
             summary,
@@ -39,7 +42,8 @@ impl Extra {
             tags,
             ..
         } = page;
-        let says_something = published.is_some()
+        let says_something = canonical.is_some()
+            || published.is_some()
             || title.is_some()
             || summary.is_some()
             || author.is_some()
@@ -47,6 +51,7 @@ impl Extra {
             || !tags.is_empty();
         says_something.then(|| {
             Box::new(Extra {
+                canonical: canonical.clone(),
                 published: *published,
                 title: title.clone(),
                 summary: summary.clone(),

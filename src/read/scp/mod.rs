@@ -142,15 +142,32 @@ struct RawPage<'a> {
     #[serde(borrow)]
     language: Text<'a>,
     content: Content,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text_if_any")]
     author: Option<Text<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text_if_any")]
     published: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "text_if_any")]
+    canonical: Option<Text<'a>>,
 }
 
 /// Text that is mostly there as it is meant, and then need not be copied.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// What need not be there does no harm if it is something else than text.
+fn text_if_any<'de: 'a, 'a, D: Deserializer<'de>>(source: D) -> Result<Option<Text<'a>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Any<'a> {
+        #[serde(borrow)]
+        Text(Text<'a>),
+        Other(IgnoredAny),
+    }
+    Ok(match Any::deserialize(source)? {
+        Any::Text(text) => Some(text),
+        Any::Other(_) => None,
+    })
+}
 
 fn lines(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<List, Problem> {
     let url = sink.url;
@@ -242,7 +259,7 @@ impl File<'_, '_> {
             return Ok(());
         }
         let plain = is_plain.then(|| scan::page(line)).flatten();
-        let raw = match plain {
+        let mut raw = match plain {
             Some(raw) => raw,
             None => serde_json::from_slice(line).map_err(|error| {
                 let code = if error.is_syntax() || error.is_eof() {
@@ -265,11 +282,25 @@ impl File<'_, '_> {
                 format!("the file has more than {MAX_PAGES} pages, the most that is read here");
             return Err(self.refuse(Code::TooManyEntries, message));
         }
+        let canonical = raw.canonical.take();
         if raw.fill(&mut self.page, self.number, &self.home, self.sink) {
+            self.page.canonical = canonical.and_then(|text| self.elsewhere(&text.0));
             self.hosts
                 .hand_on(&mut self.page, self.number, &mut self.list, self.sink);
         }
         Ok(())
+    }
+
+    /// Where people are to go for the page, if that is another address on the same site.
+    fn elsewhere(&self, canonical: &str) -> Option<String> {
+        let canonical = canonical.trim();
+        // As it is nearly always.
+        if canonical == self.page.url {
+            return None;
+        }
+        let mut url = canonical.to_owned();
+        address::resolve(&mut url, self.sink.url).ok()?;
+        (url != self.page.url && self.hosts.have(&url)).then_some(url)
     }
 
     fn head(&mut self, line: &[u8]) -> Result<(), Problem> {

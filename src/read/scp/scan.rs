@@ -68,7 +68,8 @@ impl<'a> Scan<'a> {
     fn page(&mut self) -> Option<RawPage<'a>> {
         let (mut url, mut title, mut description) = (None, None, None);
         let (mut modified, mut language) = (None, None);
-        let (mut author, mut published, mut content) = (None, None, None);
+        let (mut author, mut published, mut canonical) = (None, None, None);
+        let mut content = None;
         self.take(b'{')?;
         loop {
             let field = match self.name()? {
@@ -79,6 +80,7 @@ impl<'a> Scan<'a> {
                 b"language" => &mut language,
                 b"author" => &mut author,
                 b"published" => &mut published,
+                b"canonical" => &mut canonical,
                 b"content" => {
                     if content.replace(self.content()?).is_some() {
                         return None;
@@ -112,6 +114,7 @@ impl<'a> Scan<'a> {
             content: content?,
             author,
             published,
+            canonical,
         })
     }
 
@@ -287,7 +290,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    type Fields<'a> = (Vec<&'a str>, [Option<&'a str>; 2], (usize, bool, bool));
+    type Fields<'a> = (Vec<&'a str>, [Option<&'a str>; 3], (usize, bool, bool));
 
     fn fields<'a>(page: &'a RawPage<'_>) -> Fields<'a> {
         let of = |text: &'a Text<'_>| &*text.0;
@@ -303,6 +306,7 @@ mod tests {
             [
                 page.author.as_ref().map(of),
                 page.published.as_ref().map(of),
+                page.canonical.as_ref().map(of),
             ],
             (
                 page.content.blocks,
@@ -379,6 +383,7 @@ mod tests {
             "language",
             "author",
             "published",
+            "canonical",
             "content",
             "schema",
             "ü",

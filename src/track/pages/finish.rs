@@ -78,6 +78,7 @@ impl Plan {
 
 fn change(url: String, event: &Event, extra: Option<&Extra>) -> Change {
     let details = Details {
+        canonical: extra.and_then(|extra| extra.canonical.clone()),
         summary: extra.and_then(|extra| extra.summary.clone()),
         author: extra.and_then(|extra| extra.author.clone()),
         language: extra.and_then(|extra| extra.language.clone()),

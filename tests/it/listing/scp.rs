@@ -8,9 +8,11 @@ use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
 use super::{NONE, NS, index, serve, sitemap};
+use crate::ask::Ask;
 use crate::den::{Den, collections};
 use crate::fake_site::Reply;
 use crate::following::Follower;
+use crate::world::World;
 
 fn scp_file(den: &Den, kind: &str, pages: &[&str]) -> String {
     let head = format!(
@@ -360,6 +362,35 @@ async fn a_section_that_is_a_bomb_does_no_harm() {
         assert_eq!(checked.site.format, Some(Format::Sitemap));
         assert_eq!(collections(&checked).len(), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_led_where_a_page_of_a_section_says_that_it_belongs() {
+    let den = Den::empty();
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    let pages = ["/a 2026-03-01T00:00:00Z", "/b 2026-03-02T00:00:00Z"];
+    let file = scp_file(&den, kind, &pages);
+    let canonical = format!("\"canonical\":\"{}\",\"content\"", den.url("/blog/a"));
+    let file = file.replacen("\"content\"", &canonical, 1);
+    den.site.serve("/blog.scp", Reply::text(file));
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let leads_to = |text: &str, path: &str| text.contains(&format!("{}\"", den.url(path)));
+    for path in ["/feed.atom", "/"] {
+        let answer = world.ask(Ask::get(&den.page(path)));
+        let text = answer.text();
+        assert!(leads_to(text, "/blog/a"), "{text}");
+        assert!(leads_to(text, "/b"), "{text}");
+        assert!(!leads_to(text, "/a"), "{text}");
+    }
+    // It is known by its own address all the same.
+    let path = format!("/api/v1/sites/{site}/changes");
+    let changes = world.ask(Ask::get(&path).token(&world.alice)).json(200);
+    let urls: Vec<&str> = (changes["changes"].as_array().unwrap().iter())
+        .map(|change| change["url"].as_str().unwrap())
+        .collect();
+    assert_eq!(urls, [den.url("/a").as_str(), den.url("/b").as_str()]);
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ async fn everything_that_a_record_holds_comes_back() {
     rich.kind = ChangeKind::Deleted;
     rich.title = Some("The fox".into());
     rich.details = Details {
+        canonical: Some("https://fox.example/blog/page".into()),
         length: Some(u64::MAX),
         media_type: Some("text/html".into()),
         encoding: Some("gzip".into()),
