@@ -67,7 +67,7 @@ pub struct ListReader {
     pub format: Format,
     /// Where a host keeps such a document if nobody says so.
     pub places: &'static [&'static str],
-    /// Where it hardly ever is; looked at last.
+    /// Where it hardly ever is; asked for after the places of all formats, if that is not too much.
     pub rare_places: &'static [&'static str],
     /// How such a document gives titles to the pages of other lists, where it does.
     pub beside: Option<Beside>,

@@ -16,11 +16,11 @@ use crate::site::Format;
 /// Reads sitemaps of all kinds.
 pub const READER: ListReader = ListReader {
     format: Format::Sitemap,
-    // The second is what the most used plugin writes, the third what a popular generator of small sites does. With
-    // `/sitemap.xml.gz` and `/sitemap.txt`, too, a site that has nothing would be asked more than ten times; whoever has
-    // these says so in robots.txt, because hardly anybody would find them otherwise.
+    // The second is what the most used plugin writes, the third what a popular generator of small sites does.
     places: &["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"],
-    rare_places: &[],
+    // Whoever has these says so in robots.txt, because hardly anybody would find them otherwise. A site that has nothing
+    // was asked ten times before, unless its robots.txt is known already, or keeps us from its page.
+    rare_places: &["/sitemap.xml.gz", "/sitemap.txt"],
     beside: None,
     rule: None,
     max_ratio: None,

@@ -133,6 +133,45 @@ async fn a_site_that_has_nothing_is_asked_ten_times_at_most() {
 }
 
 #[tokio::test]
+async fn rare_places_are_asked_for_as_long_as_that_is_not_too_much() {
+    let den = Den::empty();
+    den.html("/", "<title>Nothing</title>");
+    let rare = ["/sitemap.xml.gz", "/sitemap.txt"];
+    let pages = Reply::text(format!("{}\n{}\n", den.url("/a"), den.url("/b")));
+    for path in rare {
+        den.site.serve(path, pages.clone());
+    }
+    let asked = |path: &&str| !den.site.requests_to(path).is_empty();
+    // Ten requests, and all of them for what is more likely; that is told.
+    let checked = den.check().await;
+    assert_eq!(den.site.requests().len(), 10, "{:?}", den.site.paths());
+    assert!(!rare.iter().any(asked), "{:?}", den.site.paths());
+    for path in rare {
+        let tried = checked.site.tried.iter();
+        let mut tried = tried.filter(|tried| tried.url.path() == path);
+        let told = tried.next().map(|tried| tried.outcome.as_str());
+        assert_eq!(told, Some("not asked for, after so many requests"));
+    }
+    // Who knows robots.txt from the check before has one request left for them.
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, NONE);
+    den.site.forget_requests();
+    assert_eq!(follower.check().await.len(), 2);
+    assert_eq!(follower.row().await.root, Some(den.url(rare[0])));
+    assert!(den.site.requests().len() <= 10, "{:?}", den.site.paths());
+    // And who must not ask for the page has two.
+    den.site.remove(rare[0]);
+    den.site
+        .serve("/robots.txt", Reply::text("User-agent: *\nDisallow: /"));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, NONE);
+    den.site.forget_requests();
+    assert_eq!(follower.check().await.len(), 2);
+    assert_eq!(follower.row().await.root, Some(den.url(rare[1])));
+    assert!(den.site.requests().len() <= 10, "{:?}", den.site.paths());
+}
+
+#[tokio::test]
 async fn of_every_format_it_is_told_where_it_was_looked_for_or_why_not() {
     let den = Den::empty();
     serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
