@@ -1,5 +1,7 @@
 //! ARC sitemaps: checksums, days, and pages that want to be left alone.
 
+use std::time::Duration;
+
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
@@ -86,6 +88,42 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
             (&None, &None)
         );
     }
+}
+
+#[tokio::test]
+async fn a_pace_that_a_site_asks_for_is_kept_from_the_list_on_and_in_later_checks() {
+    let den = Den::empty();
+    let gap = Duration::from_millis(50);
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    let list = serde_json::json!({
+        "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": "2026-03-09T00:00:00Z",
+        "crawl_rate": "20/s", "pages": pages,
+    });
+    let reply = Reply::new(200, "application/json", list.to_string());
+    den.site.serve("/arc-sitemap.json", reply.etag("\"1\""));
+    let mut follower = Follower::of(&den).await;
+    for _ in 0..2 {
+        den.site.forget_requests();
+        follower.check().await;
+        let requests = den.site.requests();
+        let from_list = requests
+            .iter()
+            .skip_while(|seen| seen.path != "/arc-sitemap.json");
+        let times: Vec<_> = from_list.map(|seen| seen.at).collect();
+        // The list, and a document for each day since it was made.
+        assert!(times.len() >= 4, "{:?}", den.site.paths());
+        for pair in times.windows(2) {
+            assert!(pair[1] - pair[0] >= gap, "{:?}", pair[1] - pair[0]);
+        }
+        // Whoever starts anew has forgotten the pace, and hears of it with a list that has not changed.
+        follower.restart().await;
+    }
+    assert!(
+        den.site
+            .requests_to("/arc-sitemap.json")
+            .iter()
+            .all(|seen| seen.header("if-none-match").is_some())
+    );
 }
 
 #[tokio::test]
