@@ -55,7 +55,11 @@ fn item_json(item: &Item<'_>, listed: &[ChangedPage<'_>], room: Room) -> Value {
     let kinds = item.kinds().into_iter();
     let kinds = kinds.map(|kind| kind.as_str().to_owned());
     let tags: Vec<String> = kinds.chain(item.tags(room.tags)).collect();
-    let time = item.updated_at.to_rfc3339_opts(SecondsFormat::Micros, true);
+    let digits = match item.updated_at.timestamp_subsec_nanos() % 1_000 {
+        0 => SecondsFormat::Micros,
+        _ => SecondsFormat::Nanos,
+    };
+    let time = item.updated_at.to_rfc3339_opts(digits, true);
     json!({
         "id": legal(&*item.id),
         "url": href(&item.alternate(listed)),

@@ -12,7 +12,7 @@ use rusqlite::{CachedStatement, Connection, Row, named_params};
 
 use super::shape::Columns;
 use super::value::{self, micros};
-use super::{EntriesOf, Store, StoreError};
+use super::{EntriesOf, Store, StoreError, entry};
 use crate::account::AccountId;
 use crate::change::{Change, ChangeKind, Entry};
 use crate::site::{CollectionId, SiteId};
@@ -287,7 +287,7 @@ fn visits(db: &Connection, account: AccountId) -> Result<Visits, StoreError> {
 }
 
 const SELECT: &str =
-    "SELECT c.site, c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.note
+    "SELECT c.site, c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.nanos, e.note
      FROM collections c JOIN entries e ON e.collection = c.id";
 
 fn collections(db: &Connection, site: SiteId) -> Result<Vec<i64>, StoreError> {
@@ -396,7 +396,7 @@ fn brief(
         count: (last - first + 1).unsigned_abs(),
         entry: Entry {
             id: row.get("id")?,
-            updated_at: value::instant(row, "updated_at")?,
+            updated_at: entry::told_at(row.get("updated_at")?, row.get("nanos")?)?,
             changes,
             note: row.get("note")?,
         },

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry::Vacant;
 use std::ops::Range;
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::{CachedStatement, Connection, Params, Row};
 
 use super::name::Minter;
@@ -16,8 +16,10 @@ use crate::memory::NewEntry;
 use crate::site::{CollectionId, SiteId};
 
 const MICROS: i64 = 1_000_000;
+/// So many nanoseconds a microsecond has.
+const NANOS: i64 = 1_000;
 /// Far enough for the entries of a first check, and not a divisor of a second.
-const SITES_APART: i64 = 104_729;
+const APART: i64 = 104_729;
 
 /// An entry in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,7 +159,7 @@ impl Store {
 
 /// What is read of an entry and of its collection, as `e` and `c`.
 pub(super) const COLUMNS: &str =
-    "c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.note";
+    "c.site, c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.nanos, e.note";
 
 /// Changes that are no further apart are read at one go, even if what lies between them is not wanted.
 const NEAR: i64 = 64;
@@ -184,7 +186,7 @@ pub(super) fn rows_with<T>(
     let column = |name: &str| statement.column_index(name);
     let (collection, head) = (column("collection")?, column("head")?);
     let (first, last, note) = (column("first_n")?, column("last_n")?, column("note")?);
-    let (id, updated_at) = (column("id")?, column("updated_at")?);
+    let (id, updated_at, nanos) = (column("id")?, column("updated_at")?, column("nanos")?);
     let mut found = statement.query(of)?;
     let mut entries = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
@@ -199,10 +201,9 @@ pub(super) fn rows_with<T>(
         if let Vacant(unknown) = heads.entry(span.collection) {
             unknown.insert(row.get(head)?);
         }
-        let updated_at = DateTime::from_timestamp_micros(row.get(updated_at)?);
         let entry = Entry {
             id: row.get(id)?,
-            updated_at: updated_at.ok_or(StoreError::Unreadable("updated_at"))?,
+            updated_at: told_at(row.get(updated_at)?, row.get(nanos)?)?,
             changes: Vec::new(),
             note: row.get(note)?,
         };
@@ -259,8 +260,8 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Connection, minter: &'a Minter<'a>) -> Result<Self, StoreError> {
         let insert = db.prepare_cached(
-            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, found_at, place, site_place, note)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, nanos, found_at, place, site_place, note)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
         Ok(Writer { insert, minter })
     }
@@ -284,6 +285,7 @@ impl<'a> Writer<'a> {
             last,
             &id,
             updated_at,
+            site.0.rem_euclid(NANOS),
             found_at,
             place,
             site_place,
@@ -293,14 +295,22 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A time within the same second that no other entry of the site has, and hardly one of another site: readers take
-/// entries with the same time for one. The number of a change is the site's own, so its last digits tell entries apart.
+/// A time within the same second that no other entry of the site has: readers take entries with the same time for one,
+/// and many sites date their changes by the day. The number of a change is the site's own, so its last digits tell
+/// entries apart, and leave a microsecond for each of their pages. Those of other sites have other nanoseconds; every
+/// thousand sites these are the same, and other microseconds are begun with.
 fn distinct(site: SiteId, n: i64, micros: i64) -> i64 {
     let second = micros.div_euclid(MICROS);
     second * MICROS
-        + site
-            .0
-            .wrapping_mul(SITES_APART)
+        + (site.0 / NANOS)
+            .wrapping_mul(APART)
             .wrapping_add(n)
             .rem_euclid(MICROS)
+}
+
+/// The time of an entry, as it is told.
+pub(super) fn told_at(micros: i64, nanos: i64) -> Result<DateTime<Utc>, StoreError> {
+    let at = DateTime::from_timestamp_micros(micros);
+    let at = at.ok_or(StoreError::Unreadable("updated_at"))?;
+    Ok(at + TimeDelta::nanoseconds(nanos))
 }

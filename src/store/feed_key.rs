@@ -141,8 +141,8 @@ impl Store {
         self.read(move |db| {
             // Numbers alone are sorted, and what belongs to them is looked up for the few that remain.
             let sql = format!(
-                "SELECT {COLUMNS}, f.site, f.found_at FROM (
-                   SELECT DISTINCT c.site, c.id AS collection, e.first_n, e.found_at FROM subscriptions s
+                "SELECT {COLUMNS}, f.found_at FROM (
+                   SELECT DISTINCT c.id AS collection, e.first_n, e.found_at FROM subscriptions s
                    JOIN collections c ON c.site = s.site AND (s.collection IS NULL OR s.collection = c.id)
                    JOIN entries e ON e.collection = c.id
                    WHERE s.account = :account AND (e.found_at, c.id, e.first_n) < (:found_at, :collection, :n)

@@ -24,6 +24,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0009_outlines.sql"),
     include_str!("../../migrations/0010_reports_that_stay.sql"),
     include_str!("../../migrations/0011_described_by.sql"),
+    include_str!("../../migrations/0012_times_of_entries.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

@@ -16,7 +16,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 const GZIP_LEVEL: u32 = 2;
 const GZIP_WINDOW: u8 = 15;
 /// The lowest ones at which documents become smaller than with gzip.
-const BROTLI_LEVEL: i32 = 3;
+const BROTLI_LEVEL: i32 = 2;
 const BROTLI_LEVEL_IF_SMALL: i32 = 4;
 const SMALL_BYTES: usize = 8 << 10;
 /// As large as the document, within these bounds: memory for a larger one would have to be cleared for nothing.

@@ -551,3 +551,30 @@ async fn no_two_entries_of_a_site_have_the_same_time_and_each_keeps_its_own() {
     save(&store, site, record(vec![])).await;
     assert_eq!(store.site_entries(site, 50).await.unwrap(), before);
 }
+
+/// In a feed over several sites, also where every page has an entry of its own and so a time of its own.
+#[tokio::test]
+async fn no_two_entries_of_different_sites_have_the_same_time() {
+    let (_folder, store, first) = store_with_site().await;
+    let mut sites = vec![first];
+    // The last of them is the thousandth after the first, from which on last digits are those of others again.
+    for number in 1..=1_000 {
+        let url = format!("https://s{number}.example/").parse().unwrap();
+        sites.push(store.add_site(&url, now()).await.unwrap().0);
+    }
+    let page = |place| change(&format!("page-{place}"), "2026-01-03");
+    let mut taken = std::collections::BTreeSet::new();
+    for site in [sites[0], sites[1], sites[300], sites[999], sites[1_000]] {
+        for count in [300, 1, 250] {
+            let changes = (0..count).map(page).collect();
+            let found = collection("https://s.example/fox/", vec![], vec![entry(changes)]);
+            save(&store, site, record(vec![found])).await;
+            let (_, newest) = store.site_entries(site, 1).await.unwrap().remove(0);
+            assert_eq!(newest.updated_at.timestamp(), now().timestamp());
+            for place in 0..count {
+                let time = newest.updated_at + TimeDelta::microseconds(place);
+                assert!(taken.insert(time), "two pages have the time {time}");
+            }
+        }
+    }
+}
