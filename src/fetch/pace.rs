@@ -75,8 +75,10 @@ impl Pace {
         host.short_peace(&key)?;
         let turn = host.turn.clone().lock_owned().await;
         let peace_until = host.short_peace(&key)?;
-        let free_at = host.times().free_at;
-        sleep_until(free_at.max(peace_until)).await;
+        let free_at = host.times().free_at.max(peace_until);
+        if free_at > Instant::now() {
+            sleep_until(free_at).await;
+        }
         let place = self
             .in_flight
             .clone()

@@ -31,7 +31,7 @@ use url::Url;
 
 use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
-use crate::memory::{Outcome, SiteMemory};
+use crate::memory::{CheckRecord, Outcome, SiteMemory};
 use crate::site::{CheckId, SiteId, SiteStatus};
 use crate::store::{DueSite, SiteRow, Store, StoreError};
 
@@ -424,18 +424,7 @@ impl Turn {
             Ok(None) => return,
             Err(error) => return self.inner.rest(&error),
         };
-        let watcher = work.watcher.clone();
-        let reading = once::read(
-            &work.store,
-            &memory,
-            Arc::new(move |url| watcher(site, url)),
-            &work.fetcher,
-            &work.settings,
-            &work.policy,
-            &*work.clock,
-        );
-        // On the heap, and gone when the site has been read: those that wait to be saved are many and need little.
-        let reading = or_fault(Box::pin(reading)).await;
+        let reading = or_fault(reading(work, site, &memory)).await;
         self.leave_place();
         let record = match reading {
             Ok(Ok(record)) => record,
@@ -486,6 +475,25 @@ impl Drop for Turn {
         self.inner.ended.send_modify(|count| *count += 1);
         self.inner.wake.notify_one();
     }
+}
+
+/// The reading of a site, on the heap, and gone when the site has been read: those that wait to be saved are many and need
+/// little.
+fn reading<'a>(
+    work: &'a Work,
+    site: SiteId,
+    memory: &'a SiteMemory,
+) -> Pin<Box<dyn Future<Output = Result<CheckRecord, ScheduleError>> + Send + 'a>> {
+    let watcher = work.watcher.clone();
+    Box::pin(once::read(
+        &work.store,
+        memory,
+        Arc::new(move |url| watcher(site, url)),
+        &work.fetcher,
+        &work.settings,
+        &work.policy,
+        &*work.clock,
+    ))
 }
 
 /// A fault of our own.
