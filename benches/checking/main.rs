@@ -200,9 +200,6 @@ impl Bench {
         }
         self.bare.forget_tags();
         tell("nothing new", &theirs, &ours);
-        let plain = self.ours.turn_in_a_loop().await?.as_secs_f64();
-        check_requests(&mut self.server, DOCUMENTS.len())?;
-        eprintln!("  and {:.0} without the scheduler", SITES as f64 / plain);
         Ok(median(theirs) / median(ours))
     }
 

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sitebell::check::CheckSettings;
 use sitebell::fetch::{FetchSettings, Fetcher};
 use sitebell::schedule::policy::Policy;
-use sitebell::schedule::{Clock, ScheduleError, Scheduler, Work, check_and_save};
+use sitebell::schedule::{Clock, Scheduler, Work};
 use sitebell::store::Store;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -29,9 +29,6 @@ const GLANCE: Duration = Duration::from_millis(5);
 pub struct Ours {
     store: Store,
     scheduler: Scheduler,
-    fetcher: Arc<Fetcher>,
-    policy: Policy,
-    clock: Clock,
     /// Seconds that the clock was put forward.
     forward: Arc<AtomicI64>,
     port: u16,
@@ -54,25 +51,21 @@ impl Ours {
             let forward = forward.clone();
             Arc::new(move || beginning() + TimeDelta::seconds(forward.load(Ordering::Relaxed)))
         };
-        let policy = Policy::new(HOUR, Some(HOUR), Some(HOUR));
         let work = Work {
             listener: Arc::new(|_, _, _| {}),
             words_listener: Arc::new(|_| {}),
             watcher: Arc::new(|_, _| {}),
             store: store.clone(),
-            fetcher: fetcher.clone(),
+            fetcher,
             settings: CheckSettings::default(),
-            policy,
+            policy: Policy::new(HOUR, Some(HOUR), Some(HOUR)),
             hosts_at_once: AT_ONCE,
             page_titles: false,
-            clock: clock.clone(),
+            clock,
         };
         Ok(Ours {
             scheduler: Scheduler::start(work).await?,
             store,
-            fetcher,
-            policy,
-            clock,
             forward,
             port,
             _folder: folder,
@@ -104,31 +97,6 @@ impl Ours {
             tokio::time::sleep(GLANCE).await;
         }
         self.scheduler.idle().await;
-        Ok(begun.elapsed())
-    }
-
-    /// The same without the scheduler, to tell what that takes: a loop over what is due.
-    pub async fn turn_in_a_loop(&self) -> Result<Duration, Failure> {
-        self.forward.fetch_add(STEP_SECS, Ordering::Relaxed);
-        let begun = Instant::now();
-        let due = self.store.due(self.now(), SITES as u32, &[]).await?;
-        let due = Arc::new(Mutex::new(due));
-        let mut loops = JoinSet::new();
-        for _ in 0..AT_ONCE {
-            let (due, store, policy) = (due.clone(), self.store.clone(), self.policy);
-            let (fetcher, clock) = (self.fetcher.clone(), self.clock.clone());
-            loops.spawn(async move {
-                let settings = CheckSettings::default();
-                let next = || due.lock().ok().and_then(|mut due| due.pop());
-                while let Some(site) = next() {
-                    check_and_save(&store, &fetcher, site.id, &settings, &policy, &*clock).await?;
-                }
-                Ok::<_, ScheduleError>(())
-            });
-        }
-        for done in loops.join_all().await {
-            done?;
-        }
         Ok(begun.elapsed())
     }
 

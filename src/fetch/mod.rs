@@ -257,14 +257,12 @@ impl Fetcher {
             }
             let slot = self.pace.slot(url).await?;
             let started = Instant::now();
-            let conditions = request
-                .validators
-                .as_ref()
-                .map(|validators| validators.conditions(url));
+            let validators = request.validators.as_ref();
+            let conditions = validators.map(|validators| validators.conditions(url));
+            let conditions = conditions.unwrap_or_default();
+            let was_asked = !conditions.is_empty();
             request.meter.count_request();
-            let response = self
-                .send(url, conditions.clone().unwrap_or_default(), time_left)
-                .await?;
+            let response = self.send(url, conditions, time_left).await?;
             let status = response.status().as_u16();
             if matches!(status, 300..=399) && status != 304 {
                 let next = trail.follow(url, status, response.headers());
@@ -276,7 +274,6 @@ impl Fetcher {
                 continue;
             }
             let deadline = started + time_left;
-            let was_asked = conditions.is_some_and(|conditions| !conditions.is_empty());
             return self.answer(request, &trail, response, slot, deadline, was_asked);
         }
     }
@@ -341,12 +338,11 @@ impl Fetcher {
         let status = response.status().as_u16();
         let headers = response.headers();
         let now = SystemTime::now();
-        let newer = Validators::from_head(&url, headers);
         let mut fetched = Fetched {
             permanently_moved: trail.has_moved_for_good(),
             status,
             answer: Answer::NotModified,
-            validators: newer.clone(),
+            validators: Validators::from_head(&url, headers),
             date: head::date(headers),
             link_headers: head::links(headers),
             robots_tags: head::robots_tags(headers),
@@ -357,6 +353,7 @@ impl Fetcher {
         };
         match status {
             304 if was_asked => {
+                let newer = fetched.validators.take();
                 fetched.validators = request.validators.map(|sent| sent.updated_by(newer));
             }
             304 => {
