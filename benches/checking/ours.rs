@@ -1,8 +1,8 @@
 //! Sitebell: what is due is found, read, judged and stored on a real disk by the scheduler of the service.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};

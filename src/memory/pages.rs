@@ -43,12 +43,14 @@ pub struct PageState {
     pub is_missing: bool,
     /// It was in a list of what is new only: leaving that is no deletion.
     pub is_passing: bool,
+    /// It came with a document that could not be read before, and so was never announced as new.
+    pub is_late: bool,
 }
 
 impl PageState {
     /// As a number, for the store.
     pub fn to_bits(self) -> u8 {
-        u8::from(self.is_missing) | u8::from(self.is_passing) << 1
+        u8::from(self.is_missing) | u8::from(self.is_passing) << 1 | u8::from(self.is_late) << 2
     }
 
     /// From that number.
@@ -56,6 +58,7 @@ impl PageState {
         PageState {
             is_missing: bits & 1 != 0,
             is_passing: bits & 2 != 0,
+            is_late: bits & 4 != 0,
         }
     }
 }

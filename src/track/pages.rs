@@ -370,6 +370,8 @@ impl Planning {
     /// Known pages that were not seen, and those that were again.
     fn find_absent(&mut self, renamed: &HashMap<usize, usize>, may_delete: bool) {
         let moved: HashSet<usize> = renamed.values().copied().collect();
+        // Found when there is something to be said of it.
+        let mut spelled_otherwise = None;
         let deleted_at = self.time(Stamp::of(self.made_at));
         for place in 0..self.sighted.known.len() {
             let mut page = self.sighted.known.get(place);
@@ -395,7 +397,8 @@ impl Planning {
                 page.part = self.sighted.moved.get(&place).copied().unwrap_or(page.part);
             } else if may_delete && page.state.is_missing {
                 self.writes.remove.push(page.key);
-                if !page.state.is_passing {
+                let others = spelled_otherwise.get_or_insert_with(|| self.spelled_otherwise());
+                if !page.state.is_passing && !others.contains(&page.twin) {
                     self.events.push(Event {
                         kind: ChangeKind::Deleted,
                         at: deleted_at,
@@ -414,11 +417,24 @@ impl Planning {
         }
     }
 
+    /// Of the known pages that are missing for good, those that came to the list in another spelling while not all of it
+    /// could be read: what was not announced as new then does not make them deleted now.
+    fn spelled_otherwise(&self) -> HashSet<u32> {
+        let known = || self.sighted.known.iter().enumerate();
+        let is_late = |page: &KnownPage| page.state.is_late;
+        let late = known().filter(|(place, page)| is_late(page) && self.sighted.is_seen(*place));
+        late.map(|(_, page)| page.twin).collect()
+    }
+
     fn find_created(&mut self, renamed: &HashMap<usize, usize>) {
         let unread: HashSet<u32> = self.before.unread.iter().copied().collect();
         for place in 0..self.sighted.fresh.len() {
             let part = self.sighted.fresh.known(place).part;
-            if renamed.contains_key(&place) || unread.contains(&part) {
+            if renamed.contains_key(&place) {
+                continue;
+            }
+            if unread.contains(&part) {
+                self.sighted.fresh.call_late(place);
                 continue;
             }
             let published = self

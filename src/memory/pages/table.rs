@@ -1,7 +1,7 @@
 //! Pages with their addresses, as a list has them and as they are written.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{KnownPage, PageKey, PageState, Sight, Stamp, twin_of};
 use crate::change::Page;
@@ -72,6 +72,8 @@ pub struct PageTable {
     pub(super) hashes: Vec<u32>,
     pub(super) parts: Vec<u32>,
     pub(super) passing: Vec<bool>,
+    /// Those that came late, which are few.
+    late: HashSet<usize>,
     pub(super) extras: HashMap<usize, Box<Extra>>,
     /// Once some were forgotten: pages up to this date would be next.
     forgotten_until: Option<Stamp>,
@@ -116,8 +118,14 @@ impl PageTable {
             state: PageState {
                 is_missing: false,
                 is_passing: self.passing[place],
+                is_late: self.late.contains(&place),
             },
         }
+    }
+
+    /// The page comes with a document that could not be read before.
+    pub fn call_late(&mut self, place: usize) {
+        self.late.insert(place);
     }
 
     /// Whether there is room for what is said about a page of this date.

@@ -5,7 +5,7 @@ use super::step::Date;
 use super::step::Doing::{self, *};
 use crate::histories::stand::play;
 use crate::histories::step::Step::*;
-use crate::histories::step::{History, Tagging};
+use crate::histories::step::{Breakage, History, Tagging};
 
 type Step = crate::histories::step::Step<Doing>;
 
@@ -105,4 +105,30 @@ fn a_list_that_became_an_index_while_its_server_said_unchanged_is_read_with_its_
         Site(Join { is_joined: false }),
     ];
     replay([1, 0, 1], steps);
+}
+
+#[test]
+fn a_page_under_another_spelling_in_a_list_that_was_broken_costs_the_first_one_nothing() {
+    let steps = vec![
+        Site(Break {
+            document: 2,
+            how: Breakage::Status(404),
+        }),
+        Check { after: 1 },
+        Site(Respell { page: 0 }),
+        Site(Lie),
+        Site(Unlist {
+            list: 0,
+            is_gone: true,
+        }),
+        Site(Heal { document: 0 }),
+        Site(Put {
+            page: 0,
+            list: 1,
+            date: Date::None,
+        }),
+        Check { after: 1 },
+        Check { after: 10078 },
+    ];
+    replay([1, 0, 0], steps);
 }

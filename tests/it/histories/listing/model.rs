@@ -44,6 +44,17 @@ struct Known {
     most: Stamp,
     /// The last complete reading was without it.
     is_missing: bool,
+    /// It came with a list that could never be read before, and so was not announced.
+    late: Late,
+    /// It may have been taken for a page that came late under its other address.
+    is_doubtful: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Late {
+    No,
+    Perhaps,
+    Yes,
 }
 
 /// What all documents together said.
@@ -211,6 +222,10 @@ impl Model {
                 continue;
             };
             known.is_missing = false;
+            if std::mem::take(&mut known.is_doubtful) && left.take(url, ChangeKind::Created) {
+                *known = Known::of(page);
+                continue;
+            }
             let newest = page.newest();
             let must = !may_be_stamps && page.dates.iter().any(|date| is_later(known.most, *date));
             let may = page.dates.iter().any(|date| is_later(known.least, *date));
@@ -227,38 +242,59 @@ impl Model {
         }
         let mut renamed = HashSet::new();
         for (url, page) in fresh {
-            let mut others = self.known.keys();
-            let other = others
-                .find(|other| page_of(other) == page_of(url) && !union.pages.contains_key(*other));
+            let mut others = self.known.iter_mut();
+            let other = others.find(|(other, _)| {
+                page_of(other) == page_of(url) && !union.pages.contains_key(*other)
+            });
             let was_never_read = page.paths.iter().any(|path| was_unread.contains(path));
             let was_read = page.paths.iter().any(|path| !was_unread.contains(path));
-            let is_created = match other {
+            let is_created = match &other {
                 // Under another address, and so nothing new.
-                Some(_) if is_complete => false,
+                Some((_, other)) if is_complete && !other.is_doubtful => false,
                 Some(_) => left.take(url, ChangeKind::Created),
-                None if was_never_read && was_read => {
-                    left.take(url, ChangeKind::Created);
-                    true
-                }
+                None if was_never_read && was_read => left.take(url, ChangeKind::Created),
                 None if was_never_read => false,
                 None => left.must(url, ChangeKind::Created).map(|()| true)?,
             };
-            if let Some(other) = other.filter(|_| !is_created) {
-                renamed.insert(other.clone());
-            }
-            self.known.insert(url.clone(), Known::of(page));
+            let late = match other.filter(|_| !is_created) {
+                // The list that has the other address may be one that could not be read.
+                Some((_, other)) if was_never_read && !is_complete => {
+                    other.is_doubtful = true;
+                    Late::Perhaps
+                }
+                Some((other, _)) => {
+                    renamed.insert(other.clone());
+                    Late::No
+                }
+                None if was_never_read && !is_created => Late::Yes,
+                None => Late::No,
+            };
+            let known = Known {
+                late,
+                ..Known::of(page)
+            };
+            self.known.insert(url.clone(), known);
         }
         self.known.retain(|url, _| !renamed.contains(url));
         if !is_complete {
             return Ok(());
         }
         let mut gone = Vec::new();
+        // It is there under an address that was never announced.
+        let listed = (self.known.iter()).filter(|(url, _)| union.pages.contains_key(*url));
+        let late: HashMap<String, Late> = listed
+            .map(|(url, known)| (page_of(url).to_owned(), known.late))
+            .collect();
         for (url, known) in &mut self.known {
             if union.pages.contains_key(url) {
                 continue;
             }
             if known.is_missing {
-                left.must(url, ChangeKind::Deleted)?;
+                match late.get(page_of(url)).copied().unwrap_or(Late::No) {
+                    Late::Yes => {}
+                    Late::No if !known.is_doubtful => left.must(url, ChangeKind::Deleted)?,
+                    Late::No | Late::Perhaps => drop(left.take(url, ChangeKind::Deleted)),
+                }
                 gone.push(url.clone());
             }
             known.is_missing = true;
@@ -275,6 +311,8 @@ impl Known {
             least: least.copied().unwrap_or(Stamp::NONE),
             most: page.newest(),
             is_missing: false,
+            late: Late::No,
+            is_doubtful: false,
         }
     }
 }
