@@ -36,7 +36,7 @@ const MAX_BLOCKS: usize = 1_000;
 /// Of one file.
 pub const MAX_PAGES: usize = 1_000_000;
 /// How much is decompressed at a time: many lines, and not more than is near the processor.
-const INFLATED_BYTES: usize = 32 * 1024;
+const INFLATED_BYTES: usize = 64 * 1024;
 /// The blocks that the protocol and its first program know.
 const BLOCKS: [&str; 11] = [
     "text",

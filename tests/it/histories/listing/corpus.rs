@@ -132,3 +132,25 @@ fn a_page_under_another_spelling_in_a_list_that_was_broken_costs_the_first_one_n
     ];
     replay([1, 0, 0], steps);
 }
+
+#[test]
+fn a_page_that_moved_while_a_list_was_missing_is_not_new_when_that_list_has_not_changed() {
+    let steps = vec![
+        Check { after: 1 },
+        Site(Put {
+            page: 4,
+            list: 0,
+            date: Date::None,
+        }),
+        Check { after: 1 },
+        Site(Respell { page: 4 }),
+        Site(Break {
+            document: 1,
+            how: Breakage::Status(404),
+        }),
+        Check { after: 1 },
+        Site(Lie),
+        Site(Heal { document: 0 }),
+    ];
+    replay([1, 3, 1], steps);
+}

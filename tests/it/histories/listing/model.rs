@@ -29,6 +29,9 @@ pub struct Model {
     known: BTreeMap<String, Known>,
     /// Lists that could never be read: their pages are not new when they are.
     unread: HashSet<String>,
+    /// Addresses that gave way to others while not everything could be read. A list that was missing then, and says that
+    /// it has not changed, may still have them, but nobody is told what it has.
+    moved: HashSet<String>,
     /// The version of each document that was read last and kept, and when.
     read: HashMap<String, (usize, DateTime<Utc>)>,
     /// Every entry that there ever was.
@@ -69,6 +72,8 @@ struct Union {
 struct Listed {
     dates: Vec<Stamp>,
     paths: HashSet<String>,
+    /// Whether one of these lists was read, and did not only say that it has not changed.
+    is_read: bool,
 }
 
 /// What a check announced, from which everything that is right is taken away.
@@ -242,6 +247,10 @@ impl Model {
         }
         let mut renamed = HashSet::new();
         for (url, page) in fresh {
+            if self.moved.contains(url) && !page.is_read {
+                continue;
+            }
+            self.moved.remove(url);
             let mut others = self.known.iter_mut();
             let other = others.find(|(other, _)| {
                 page_of(other) == page_of(url) && !union.pages.contains_key(*other)
@@ -264,6 +273,7 @@ impl Model {
                 }
                 Some((other, _)) => {
                     renamed.insert(other.clone());
+                    self.moved.extend((!is_complete).then(|| other.clone()));
                     Late::No
                 }
                 None if was_never_read && !is_created => Late::Yes,
@@ -332,9 +342,10 @@ impl Union {
         let content = |path: &str| {
             let last = answers.get(path).and_then(|all| all.last());
             let last = last.ok_or_else(|| format!("{path} was not asked for"))?;
+            let is_read = matches!(last, Answered::Body(_));
             Ok::<_, String>(match last {
                 Answered::Body(version) | Answered::Unchanged(version) => {
-                    Some(shelf.version(path, *version))
+                    Some((shelf.version(path, *version), is_read))
                 }
                 Answered::Missing | Answered::Broken => None,
             })
@@ -342,12 +353,12 @@ impl Union {
         let mut union = Union::default();
         match content(ROOT)? {
             None => return Ok(None),
-            Some(Content::List(pages)) => union.add(ROOT, pages)?,
-            Some(Content::Index(paths)) => {
+            Some((Content::List(pages), is_read)) => union.add(ROOT, pages, is_read)?,
+            Some((Content::Index(paths), _)) => {
                 for path in paths {
                     match content(path)? {
-                        Some(Content::List(pages)) => union.add(path, pages)?,
-                        Some(Content::Index(_)) => return Err(format!("{path} is an index")),
+                        Some((Content::List(pages), is_read)) => union.add(path, pages, is_read)?,
+                        Some((Content::Index(_), _)) => return Err(format!("{path} is an index")),
                         None => drop(union.failed.insert(path.clone())),
                     }
                 }
@@ -356,13 +367,19 @@ impl Union {
         Ok(Some(union))
     }
 
-    fn add(&mut self, path: &str, pages: &[(String, Option<String>)]) -> Result<(), String> {
+    fn add(
+        &mut self,
+        path: &str,
+        pages: &[(String, Option<String>)],
+        is_read: bool,
+    ) -> Result<(), String> {
         for (url, lastmod) in pages {
             let moment = lastmod.as_deref().map(Moment::parse).transpose();
             let moment = moment.map_err(|error| format!("{lastmod:?}: {error:?}"))?;
             let listed = self.pages.entry(url.clone()).or_default();
             listed.dates.push(Stamp::of(moment));
             listed.paths.insert(path.to_owned());
+            listed.is_read |= is_read;
         }
         Ok(())
     }
