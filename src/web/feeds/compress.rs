@@ -16,9 +16,9 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 const GZIP_LEVEL: u32 = 2;
 const GZIP_WINDOW: u8 = 15;
 /// The lowest ones at which documents become smaller than with gzip.
-const BROTLI_LEVEL: i32 = 2;
+const BROTLI_LEVEL: i32 = 3;
 const BROTLI_LEVEL_IF_SMALL: i32 = 4;
-const SMALL_BYTES: usize = 8 << 10;
+const SMALL_BYTES: usize = 16 << 10;
 /// As large as the document, within these bounds: memory for a larger one would have to be cleared for nothing.
 const BROTLI_WINDOWS: std::ops::RangeInclusive<u32> = 16..=18;
 const BUFFER_BYTES: usize = 16 << 10;
