@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sitebell::change::{Change, ChangeKind, Details};
-use sitebell::memory::{CheckRecord, CollectionRecord, NewEntry, Outcome, SiteRecord};
+use sitebell::memory::{CheckRecord, CollectionRecord, NewEntry, Outcome, RoundRecord, SiteRecord};
 use sitebell::moment::Moment;
 use sitebell::site::{About, Format, SiteStatus};
 use url::Url;
@@ -76,5 +76,6 @@ pub fn found(
         }],
         covered: vec![],
         documents: vec![],
+        round: RoundRecord::Kept,
     })
 }

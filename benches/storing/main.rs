@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use rusqlite::Connection;
 use sitebell::change::{Change, ChangeKind, Details};
-use sitebell::memory::{CheckRecord, CollectionRecord, NewEntry, Outcome};
+use sitebell::memory::{CheckRecord, CollectionRecord, NewEntry, Outcome, RoundRecord};
 use sitebell::moment::Moment;
 use sitebell::site::{About, SiteId, SiteStatus};
 use sitebell::store::Store;
@@ -367,5 +367,6 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
         }],
         covered: vec![],
         documents: vec![],
+        round: RoundRecord::Kept,
     })
 }

@@ -22,8 +22,9 @@ pub use crate::discover::DiscoverError as CheckError;
 pub use crate::discover::Tried;
 use crate::discover::{Discovery, Found, discover};
 use crate::fetch::{FetchError, Fetcher, Meter};
+pub use crate::load::{Ahead, Lap, go_round};
 use crate::load::{Limits, Loaded, Loader, Progress};
-use crate::memory::{DocumentMemory, ListMemory, Sighted, SiteMemory};
+use crate::memory::{DocumentMemory, ListMemory, Sighted, SiteMemory, Stop};
 use crate::moment::Moment;
 use crate::problem::Problem;
 use crate::read::resourcesync::ReadingRules;
@@ -60,6 +61,8 @@ pub struct Checked {
     pub documents: Vec<(Url, DocumentMemory)>,
     /// How long the servers promise that nothing changes.
     pub fresh_for: Option<Duration>,
+    /// The documents that were asked for, and when the oldest of them was read, if all of them are as they were.
+    pub round: Option<(Vec<Stop>, DateTime<Utc>)>,
 }
 
 /// A site as it was read.
@@ -146,13 +149,22 @@ pub async fn check_site(
     now: DateTime<Utc>,
     progress: Progress,
 ) -> Result<Checked, CheckError> {
-    let meter = Meter::new(settings.limits.bytes);
-    check_site_counted_by(&meter, fetcher, site, memory, settings, now, progress).await
+    let meter = Meter::new(settings.limits.bytes, settings.limits.time);
+    check_site_on(
+        Ahead::new(&meter),
+        fetcher,
+        site,
+        memory,
+        settings,
+        now,
+        progress,
+    )
+    .await
 }
 
-/// The same; `meter` counts what it takes, also if it comes to nothing, and knows the most.
-pub async fn check_site_counted_by(
-    meter: &Meter,
+/// The same, with what the site has answered already, and counted by the same meter as that.
+pub async fn check_site_on(
+    ahead: Ahead,
     fetcher: &Fetcher,
     site: &SiteUrl,
     memory: Option<&SiteMemory>,
@@ -160,13 +172,17 @@ pub async fn check_site_counted_by(
     now: DateTime<Utc>,
     progress: Progress,
 ) -> Result<Checked, CheckError> {
-    match check_address(meter, fetcher, site, memory, settings, now, &progress).await {
+    let meter = ahead.meter().clone();
+    match check_address(ahead, fetcher, site, memory, settings, now, &progress).await {
         // Small sites are not always on https, and people do not type schemes.
         Err(CheckError::Unreachable(error)) if speaks_no_https(&error) => match site.over_http() {
-            Some(plain) => check_address(meter, fetcher, &plain, memory, settings, now, &progress)
-                .await
-                // What is wrong with https is the better answer of the two.
-                .map_err(|_| CheckError::Unreachable(error)),
+            Some(plain) => {
+                let anew = Ahead::new(&meter);
+                check_address(anew, fetcher, &plain, memory, settings, now, &progress)
+                    .await
+                    // What is wrong with https is the better answer of the two.
+                    .map_err(|_| CheckError::Unreachable(error))
+            }
             None => Err(CheckError::Unreachable(error)),
         },
         result => result,
@@ -181,7 +197,7 @@ fn speaks_no_https(error: &FetchError) -> bool {
 }
 
 async fn check_address(
-    meter: &Meter,
+    ahead: Ahead,
     fetcher: &Fetcher,
     site: &SiteUrl,
     memory: Option<&SiteMemory>,
@@ -193,7 +209,7 @@ async fn check_address(
         accept_lastmod: settings.accept_lastmod,
     };
     let mut loader = Loader::new(
-        meter,
+        ahead,
         fetcher,
         site.url().clone(),
         memory,
@@ -247,6 +263,7 @@ async fn check_address(
         described_by: root.and_then(|root| root.described_by),
     };
     let (requests, bytes) = (loader.requests(), loader.bytes());
+    let round = loader.round();
     Ok(Checked {
         site,
         collections,
@@ -256,6 +273,7 @@ async fn check_address(
         bytes,
         documents: loader.documents_read,
         fresh_for: loader.fresh_for,
+        round,
     })
 }
 

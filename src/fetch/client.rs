@@ -163,6 +163,11 @@ impl Clients {
             .redirect(Policy::none())
             .referer(false)
             .retry(reqwest::retry::never())
+            // A connection is never kept so long that anybody would have to ask whether it is still there.
+            .tcp_keepalive(None)
+            .tcp_keepalive_interval(None)
+            .tcp_keepalive_retries(None)
+            .tcp_user_timeout(None)
             .connect_timeout(self.settings.connect_timeout)
             .pool_idle_timeout(
                 self.settings

@@ -94,6 +94,12 @@ pub enum FetchError {
         /// The limit, in bytes as they come over the network.
         limit: u64,
     },
+    /// More time than all requests of one piece of work may take together.
+    #[error("it would have taken more than {} seconds, which is the most that is waited", .limit.as_secs_f32())]
+    OverTime {
+        /// The limit.
+        limit: Duration,
+    },
     /// Response header fields without measure.
     #[error("{url} sends more header fields than a website should")]
     HeadTooLarge {

@@ -1,10 +1,16 @@
 //! Counts what one piece of work takes from other people's servers, and stops it when that is too much.
 //!
 //! Every request that is sent and every byte that arrives is counted, whatever becomes of it: redirects, robots.txt,
-//! answers that break off. A limit that only counted what went well would be none.
+//! answers that break off. A limit that only counted what went well would be none. Its time runs from the beginning.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// No work takes so long, and every clock can count so far.
+const LONGER_THAN_ANY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A counter of requests and bytes, shared by all requests that belong together. Its copies count together.
 #[derive(Debug, Clone)]
@@ -15,16 +21,36 @@ struct Counts {
     requests: AtomicU32,
     bytes: AtomicU64,
     max_bytes: u64,
+    begun_at: Instant,
+    /// Milliseconds.
+    max_time: AtomicU64,
 }
 
 impl Meter {
-    /// A meter that lets so many bytes pass.
-    pub fn new(max_bytes: u64) -> Self {
+    /// A meter that lets so many bytes pass, and so much time.
+    pub fn new(max_bytes: u64, max_time: Duration) -> Self {
         Self(Arc::new(Counts {
             requests: AtomicU32::new(0),
             bytes: AtomicU64::new(0),
             max_bytes,
+            begun_at: Instant::now(),
+            max_time: AtomicU64::new(millis(max_time)),
         }))
+    }
+
+    /// When the time is over.
+    pub fn deadline(&self) -> Instant {
+        self.0.begun_at + self.max_time()
+    }
+
+    /// The time that there is in all.
+    pub fn max_time(&self) -> Duration {
+        Duration::from_millis(self.0.max_time.load(Ordering::Relaxed))
+    }
+
+    /// Gives it more time.
+    pub fn prolong(&self, by: Duration) {
+        self.0.max_time.fetch_add(millis(by), Ordering::Relaxed);
     }
 
     /// Requests sent so far.
@@ -60,6 +86,11 @@ impl Meter {
 /// One that never stops anything.
 impl Default for Meter {
     fn default() -> Self {
-        Self::new(u64::MAX)
+        Self::new(u64::MAX, LONGER_THAN_ANY)
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    let millis = time.min(LONGER_THAN_ANY).as_millis();
+    u64::try_from(millis).unwrap_or(u64::MAX)
 }

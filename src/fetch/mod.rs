@@ -26,8 +26,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
+use reqwest::Method;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 pub use body::{Body, BodyStats};
@@ -255,14 +256,26 @@ impl Fetcher {
                 let robots = self.robots_counted_by(url, &request.meter).await;
                 robots.check(url)?;
             }
-            let slot = self.pace.slot(url).await?;
+            let over_time = || FetchError::OverTime {
+                limit: request.meter.max_time(),
+            };
+            let work_ends = request.meter.deadline();
+            let slot = timeout_at(work_ends, self.pace.slot(url)).await;
+            let slot = slot.map_err(|_| over_time())??;
             let started = Instant::now();
+            let work_left = work_ends.saturating_duration_since(started);
             let validators = request.validators.as_ref();
             let conditions = validators.map(|validators| validators.conditions(url));
             let conditions = conditions.unwrap_or_default();
             let was_asked = !conditions.is_empty();
             request.meter.count_request();
-            let response = self.send(url, conditions, time_left).await?;
+            let sent = self.send(url, conditions, time_left.min(work_left)).await;
+            let response = match sent {
+                Err(FetchError::Timeout { .. }) if Instant::now() >= work_ends => {
+                    return Err(over_time());
+                }
+                sent => sent?,
+            };
             let status = response.status().as_u16();
             if matches!(status, 300..=399) && status != 304 {
                 let next = trail.follow(url, status, response.headers());
@@ -293,7 +306,9 @@ impl Fetcher {
             host: host.to_owned(),
             which,
         };
-        let sending = client.get(url.clone()).headers(conditions).send();
+        let mut request = reqwest::Request::new(Method::GET, url.clone());
+        *request.headers_mut() = conditions;
+        let sending = client.execute(request);
         let response = match timeout(patience.min(time_left), sending).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(FetchError::from_send(host, error, patience)),

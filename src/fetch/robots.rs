@@ -56,7 +56,9 @@ pub(super) fn settle(read: Result<Robots, FetchError>) -> (Robots, Duration) {
         ) => (Robots::missing(), KEPT_FOR),
         Err(FetchError::Refused(_)) => (Robots::missing(), UNREACHABLE_FOR),
         // Our own thrift, not the site's doing: nobody else should have to believe it.
-        Err(FetchError::OverBudget { .. }) => (Robots::unreachable(), Duration::ZERO),
+        Err(FetchError::OverBudget { .. } | FetchError::OverTime { .. }) => {
+            (Robots::unreachable(), Duration::ZERO)
+        }
         Err(_) => (Robots::unreachable(), UNREACHABLE_FOR),
     }
 }

@@ -1,6 +1,7 @@
 //! Why a document could not be had, and what its author hears of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use url::Url;
 
@@ -25,10 +26,17 @@ pub(super) fn out_of_bytes(most: u64) -> LoadError {
     LoadError::Limit(format!("a check takes {most} bytes at most"))
 }
 
+/// All time of the check is over.
+pub(super) fn out_of_time(most: Duration) -> LoadError {
+    let seconds = most.as_secs_f32();
+    LoadError::Limit(format!("a check takes {seconds} seconds at most"))
+}
+
 impl From<FetchError> for LoadError {
     fn from(error: FetchError) -> Self {
         match error {
             FetchError::OverBudget { limit } => out_of_bytes(limit),
+            FetchError::OverTime { limit } => out_of_time(limit),
             error => LoadError::Fetch(Arc::new(error)),
         }
     }

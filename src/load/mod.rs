@@ -7,6 +7,7 @@ mod error;
 mod keep;
 mod limits;
 mod parsed;
+mod round;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read};
@@ -18,17 +19,20 @@ use tokio::time::Instant;
 use url::Url;
 
 pub use error::LoadError;
-use error::out_of_bytes;
+use error::{out_of_bytes, out_of_time};
 use keep::Filter;
 pub use keep::Keep;
 pub use limits::Limits;
 use parsed::{Parsed, ParsedList, Seen, read_as_it_is};
+pub use round::{Ahead, Lap, go_round};
 
 use crate::change::Change;
 use crate::fetch::{
     Answer, BodyStats, FetchError, Fetched, Fetcher, Limit, Meter, Request, Robots,
 };
-use crate::memory::{DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Validators};
+use crate::memory::{
+    DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Stop, Validators,
+};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
 use crate::read::list::{self, Hosts, List, Outline};
@@ -112,11 +116,16 @@ pub struct Loader<'a> {
     memory: Option<&'a SiteMemory>,
     now: DateTime<Utc>,
     progress: Progress,
-    deadline: Instant,
     /// Documents here are no stranger's.
     homes: Vec<Url>,
     /// Documents that were asked for, and not only known.
     asked: HashSet<Url>,
+    /// What was answered before anybody asked.
+    ahead: Ahead,
+    /// How many answers there were, whatever they were.
+    answers: usize,
+    /// The documents among them that are as they were, and when each was read.
+    unchanged: Vec<(Stop, DateTime<Utc>)>,
     loaded: HashMap<Url, Result<Arc<Loaded>, LoadError>>,
     pages: HashMap<Url, (Url, Box<HtmlHead>)>,
     documents: u32,
@@ -134,10 +143,11 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// A loader for a check of `site` that begins `now`, with what is remembered of that site.
+    /// A loader for a check of `site` that begins `now`, with what is remembered of that site, and what it has answered
+    /// already.
     #[allow(clippy::too_many_arguments)] // Each is another thing, and this is called in one place.
     pub fn new(
-        meter: &Meter,
+        ahead: Ahead,
         fetcher: &'a Fetcher,
         site: Url,
         memory: Option<&'a SiteMemory>,
@@ -153,9 +163,10 @@ impl<'a> Loader<'a> {
             memory,
             now,
             progress,
-            deadline: Instant::now() + limits.time,
             homes: vec![site],
             asked: HashSet::new(),
+            answers: 0,
+            unchanged: Vec::new(),
             loaded: HashMap::new(),
             pages: HashMap::new(),
             documents: 0,
@@ -163,10 +174,11 @@ impl<'a> Loader<'a> {
             descriptions: 0,
             changes: 0,
             list_pages: 0,
-            meter: meter.clone(),
+            meter: ahead.meter().clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
             fresh_for: None,
+            ahead,
         }
     }
 
@@ -261,7 +273,7 @@ impl<'a> Loader<'a> {
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
         request.validators = remembered.and_then(|memory| memory.validators.clone());
-        let fetched = self.within(self.fetcher.get(request)).await?;
+        let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
         if let Some(Ok(loaded)) = self.loaded.get(&final_url)
             && loaded.serves(keep, may_be_unchanged)
@@ -270,6 +282,11 @@ impl<'a> Loader<'a> {
             return Ok(loaded.clone());
         }
         if let (Answer::NotModified, Some(memory)) = (&fetched.answer, remembered) {
+            if let Some(validators) = memory.validators.clone() {
+                let url = url.clone();
+                self.unchanged
+                    .push((Stop { url, validators }, memory.read_at));
+            }
             return Ok(self.unchanged(url, final_url, memory, keep));
         }
         let validators = fetched.validators.clone();
@@ -341,8 +358,8 @@ impl<'a> Loader<'a> {
         self.spend_document(url)?;
         let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
         let fetched = match is_page {
-            false => self.within(self.fetcher.get(request)).await?,
-            true => self.within(self.fetcher.get_page(request)).await?,
+            false => self.hear(self.fetcher.get(request)).await?,
+            true => self.hear(self.fetcher.get_page(request)).await?,
         };
         let final_url = fetched.url.clone();
         let content_type = fetched.content_type.clone();
@@ -395,7 +412,7 @@ impl<'a> Loader<'a> {
         });
         let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
         request.validators = (outline.as_ref()).and_then(|(memory, _)| memory.validators.clone());
-        let fetched = self.within(self.fetcher.get(request)).await?;
+        let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
         if let (Answer::NotModified, Some((memory, outline))) = (&fetched.answer, outline) {
             self.problems.extend(memory.problems.iter().cloned());
@@ -500,8 +517,7 @@ impl<'a> Loader<'a> {
     pub fn make_room_for_lists(&mut self) {
         self.limits.documents = self.limits.documents.saturating_mul(LIST_ROOM);
         let more = self.limits.time * (LIST_ROOM - 1) / 2;
-        self.limits.time += more;
-        self.deadline += more;
+        self.meter.prolong(more);
     }
 
     /// Fetches a page or a description for its title; only a few of them in one check.
@@ -522,8 +538,8 @@ impl<'a> Loader<'a> {
         };
         let request = Request::new(url.clone(), limit).counted_by(&self.meter);
         let fetched = match is_page {
-            true => self.within(self.fetcher.get_page(request)).await?,
-            false => self.within(self.fetcher.get(request)).await?,
+            true => self.hear(self.fetcher.get_page(request)).await?,
+            false => self.hear(self.fetcher.get(request)).await?,
         };
         let (url, content_type) = (fetched.url.clone(), fetched.content_type.clone());
         let bytes = self.read_body(fetched, move |reader| {
@@ -542,9 +558,9 @@ impl<'a> Loader<'a> {
     /// The robots.txt of a site, if there is time for it.
     pub async fn robots(&mut self, url: &Url) -> Option<Arc<Robots>> {
         self.check_time_and_bytes().ok()?;
-        let robots = self.fetcher.robots_counted_by(url, &self.meter);
-        let robots = tokio::time::timeout_at(self.deadline, robots).await;
-        robots.ok()
+        self.answers += 1;
+        self.ahead.forget();
+        Some(self.fetcher.robots_counted_by(url, &self.meter).await)
     }
 
     /// Checks and counts what one more document takes from the bounds.
@@ -575,14 +591,16 @@ impl<'a> Loader<'a> {
             self.foreign_documents += 1;
         }
         self.documents += 1;
-        (self.progress)(url);
+        if !self.ahead.knows(url) {
+            (self.progress)(url);
+        }
         Ok(())
     }
 
     /// Nothing is even begun once these are used up.
     fn check_time_and_bytes(&self) -> Result<(), LoadError> {
-        if Instant::now() >= self.deadline {
-            return Err(self.out_of_time());
+        if Instant::now() >= self.meter.deadline() {
+            return Err(out_of_time(self.meter.max_time()));
         }
         if self.meter.is_used_up() {
             return Err(out_of_bytes(self.limits.bytes));
@@ -590,19 +608,37 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    async fn within(
+    /// Asks for a document, unless the answer is there already.
+    async fn ask(&mut self, request: Request) -> Result<Fetched, LoadError> {
+        match self.ahead.take(&request) {
+            Some(answer) => self.heard(answer),
+            None => self.hear(self.fetcher.get(request)).await,
+        }
+    }
+
+    async fn hear(
         &mut self,
         request: impl Future<Output = Result<Fetched, FetchError>>,
     ) -> Result<Fetched, LoadError> {
-        let Ok(result) = tokio::time::timeout_at(self.deadline, request).await else {
-            return Err(self.out_of_time());
-        };
-        let fetched = result?;
-        self.fresh_for = match (self.fresh_for, fetched.fresh_for) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        self.ahead.forget();
+        let answer = request.await;
+        self.heard(answer.map_err(LoadError::from))
+    }
+
+    fn heard(&mut self, answer: Result<Fetched, LoadError>) -> Result<Fetched, LoadError> {
+        self.answers += 1;
+        let fetched = answer?;
+        self.fresh_for = earlier(self.fresh_for, fetched.fresh_for);
         Ok(fetched)
+    }
+
+    /// The documents that were asked for, and when the oldest of them was read, if all of them are as they were and
+    /// nothing else was asked.
+    pub fn round(&mut self) -> Option<(Vec<Stop>, DateTime<Utc>)> {
+        let read_at = self.unchanged.iter().map(|(_, read_at)| *read_at).min()?;
+        let is_all = self.unchanged.len() == self.answers;
+        let documents = std::mem::take(&mut self.unchanged).into_iter();
+        is_all.then(|| (documents.map(|(stop, _)| stop).collect(), read_at))
     }
 
     async fn read_body<T, F>(
@@ -619,17 +655,10 @@ impl<'a> Loader<'a> {
             let url = url.to_string();
             return Err(FetchError::UnaskedNotModified { url }.into());
         };
-        match tokio::time::timeout_at(self.deadline, body.read_with(parse)).await {
+        match tokio::time::timeout_at(self.meter.deadline(), body.read_with(parse)).await {
             Ok(result) => Ok(result?),
-            Err(_) => Err(self.out_of_time()),
+            Err(_) => Err(out_of_time(self.meter.max_time())),
         }
-    }
-
-    fn out_of_time(&self) -> LoadError {
-        LoadError::Limit(format!(
-            "a check takes {} seconds at most",
-            self.limits.time.as_secs_f32()
-        ))
     }
 
     fn parser(
@@ -675,6 +704,14 @@ impl<'a> Loader<'a> {
             read_at: self.now,
             keep: keep.clone(),
         }))
+    }
+}
+
+/// The shorter of two promises, where there are any.
+fn earlier(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

@@ -4,6 +4,7 @@
 //! them needs to know the others.
 
 mod pages;
+mod round;
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -21,6 +22,7 @@ pub use self::pages::{
     Extra, KnownPage, KnownPages, PageKey, PageState, PageTable, PageWrites, Sheet, Sight, Sighted,
     Stamp, part_of,
 };
+pub use self::round::{Remembered, Round, RoundMemory, RoundRecord, Stop};
 use crate::change::{Change, ChangeKind};
 use crate::moment::Moment;
 use crate::problem::Problem;
@@ -55,6 +57,8 @@ pub struct SiteMemory {
     pub documents: HashMap<Url, DocumentMemory>,
     /// Its collections.
     pub collections: Vec<CollectionMemory>,
+    /// Whether a round is kept of it.
+    pub has_round: bool,
 }
 
 impl SiteMemory {
@@ -417,6 +421,8 @@ pub struct CheckRecord {
     pub covered: Vec<CollectionId>,
     /// The documents that were read. Others keep what they have.
     pub documents: Vec<(Url, DocumentMemory)>,
+    /// What the site is asked next time, if nothing is expected to be new.
+    pub round: RoundRecord,
 }
 
 /// What a check found out about the site itself.

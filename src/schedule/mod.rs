@@ -12,6 +12,7 @@ mod once;
 mod places;
 pub mod policy;
 mod preview;
+mod record;
 mod titles;
 pub mod upkeep;
 
@@ -31,7 +32,7 @@ use url::Url;
 
 use crate::check::CheckSettings;
 use crate::fetch::Fetcher;
-use crate::memory::{CheckRecord, Outcome, SiteMemory};
+use crate::memory::{CheckRecord, Outcome, Remembered};
 use crate::site::{CheckId, SiteId, SiteStatus};
 use crate::store::{DueSite, SiteRow, Store, StoreError};
 
@@ -338,7 +339,7 @@ impl Scheduler {
         due: Vec<DueSite>,
         now: DateTime<Utc>,
         announced: &mut Vec<SiteId>,
-    ) -> Result<Vec<SiteMemory>, StoreError> {
+    ) -> Result<Vec<Remembered>, StoreError> {
         let work = &self.inner.work;
         for site in due {
             if let Some(wait) = work.fetcher.peace(&site.url) {
@@ -351,7 +352,7 @@ impl Scheduler {
                 announced.push(site.id);
             }
         }
-        work.store.memories(announced.clone()).await
+        work.store.all_remembered(announced.clone()).await
     }
 }
 
@@ -412,11 +413,11 @@ struct Turn {
 }
 
 impl Turn {
-    async fn take(self, check: Arc<Numbered>, memory: Option<SiteMemory>) {
+    async fn take(self, check: Arc<Numbered>, memory: Option<Remembered>) {
         let (work, site) = (&self.inner.work, self.site);
         let remembered = match memory {
             Some(memory) => Ok(Some(memory)),
-            None => work.store.memory(site).await,
+            None => work.store.remembered(site).await,
         };
         let memory = match remembered {
             Ok(Some(memory)) => memory,
@@ -428,6 +429,7 @@ impl Turn {
         self.leave_place();
         let record = match reading {
             Ok(Ok(record)) => record,
+            Ok(Err(ScheduleError::NoSuchSite(_))) => return,
             Ok(Err(error)) => return self.inner.rest(&error),
             Err(Fault) => {
                 error!(site.url = %check.url, "the check met a fault in Sitebell and was ended");
@@ -463,7 +465,7 @@ impl Turn {
         self.inner.places().has_read(self.site);
         self.inner.begin_waiting();
         // Not only when a check has ended: many end at the same moment, when they are on the disk, and none in between.
-        if self.inner.places().wanted() > 0 {
+        if self.inner.places().has_room() {
             self.inner.wake.notify_one();
         }
     }
@@ -471,9 +473,15 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.inner.places().end(self.site);
+        let has_room = {
+            let mut places = self.inner.places();
+            places.end(self.site);
+            places.has_room()
+        };
         self.inner.ended.send_modify(|count| *count += 1);
-        self.inner.wake.notify_one();
+        if has_room {
+            self.inner.wake.notify_one();
+        }
     }
 }
 
@@ -482,7 +490,7 @@ impl Drop for Turn {
 fn reading<'a>(
     work: &'a Work,
     site: SiteId,
-    memory: &'a SiteMemory,
+    memory: &'a Remembered,
 ) -> Pin<Box<dyn Future<Output = Result<CheckRecord, ScheduleError>> + Send + 'a>> {
     let watcher = work.watcher.clone();
     Box::pin(once::read(

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
 use url::Url;
 
-use crate::memory::SiteMemory;
+use crate::memory::Remembered;
 use crate::site::{CheckId, SiteId, host_key};
 
 /// Sites that were read and are not saved yet, for each place.
@@ -24,7 +24,7 @@ pub(super) struct Places {
     /// Sites that somebody asked for, and that wait for a place.
     asked: VecDeque<SiteId>,
     /// Sites that are due, with what is remembered of them, and that wait for a place.
-    due: VecDeque<SiteMemory>,
+    due: VecDeque<Remembered>,
     /// Hosts that are being read.
     hosts: HashSet<String>,
     /// The hosts of all that are under way, and of how many.
@@ -58,7 +58,7 @@ pub(super) struct Next {
     pub(super) site: SiteId,
     pub(super) check: Arc<Numbered>,
     /// None if it was asked for.
-    pub(super) memory: Option<SiteMemory>,
+    pub(super) memory: Option<Remembered>,
 }
 
 impl Places {
@@ -105,14 +105,14 @@ impl Places {
     }
 
     /// Lets the announced sites wait. Those of which nothing is remembered any more are forgotten.
-    pub(super) fn add_due(&mut self, announced: &[SiteId], memories: Vec<SiteMemory>) {
+    pub(super) fn add_due(&mut self, announced: &[SiteId], memories: Vec<Remembered>) {
         for memory in memories {
-            if self.under_way.contains_key(&memory.id) {
+            if self.under_way.contains_key(&memory.id()) {
                 self.due.push_back(memory);
             }
         }
         for site in announced {
-            if !self.due.iter().any(|memory| memory.id == *site) {
+            if !self.due.iter().any(|memory| memory.id() == *site) {
                 self.forget(*site);
             }
         }
@@ -151,7 +151,7 @@ impl Places {
 
     /// Gives a free place to a site: first to those that somebody waits for, then to those that are due.
     pub(super) fn next(&mut self) -> Option<Next> {
-        if self.hosts.len() >= self.count || self.unsaved >= self.count * UNSAVED {
+        if self.is_full() {
             return None;
         }
         let is_free = |site: &SiteId| {
@@ -162,9 +162,9 @@ impl Places {
         let (site, memory) = match asked.and_then(|place| self.asked.remove(place)) {
             Some(site) => (site, None),
             None => {
-                let place = self.due.iter().position(|memory| is_free(&memory.id))?;
+                let place = self.due.iter().position(|memory| is_free(&memory.id()))?;
                 let memory = self.due.remove(place)?;
-                (memory.id, Some(memory))
+                (memory.id(), Some(memory))
             }
         };
         let under_way = self.under_way.get_mut(&site)?;
@@ -216,6 +216,16 @@ impl Places {
             true => 2 * self.count - self.due.len(),
             false => 0,
         }
+    }
+
+    /// Whether there is something to do: for a site that waits, or in finding more of them.
+    pub(super) fn has_room(&self) -> bool {
+        let is_somebody_waiting = !(self.asked.is_empty() && self.due.is_empty());
+        (is_somebody_waiting && !self.is_full()) || self.wanted() > 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.hosts.len() >= self.count || self.unsaved >= self.count * UNSAVED
     }
 
     /// The hosts of all that are under way.

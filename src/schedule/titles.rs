@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 use tracing::{debug, warn};
 use url::Url;
 
@@ -134,11 +134,14 @@ impl Search {
     async fn ask(&self, pages: Vec<Untitled>) -> Vec<PageTitle> {
         let work = &self.inner.work;
         let mut stopping = self.inner.stopping.subscribe();
-        let meter = Meter::new(work.settings.limits.bytes);
-        let deadline = Instant::now() + work.settings.limits.time;
+        let limits = &work.settings.limits;
+        let meter = Meter::new(limits.bytes, limits.time);
         let mut titles = Vec::new();
         for page in pages {
-            let asking = timeout_at(deadline, page_title(&work.fetcher, &page.url, &meter));
+            let asking = timeout_at(
+                meter.deadline(),
+                page_title(&work.fetcher, &page.url, &meter),
+            );
             let answer = tokio::select! {
                 biased;
                 _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
@@ -165,6 +168,7 @@ fn is_about_the_host(error: &FetchError) -> bool {
     let is_over = matches!(
         error,
         FetchError::OverBudget { .. }
+            | FetchError::OverTime { .. }
             | FetchError::RobotsUnreachable { .. }
             | FetchError::Status {
                 status: 429 | 503,

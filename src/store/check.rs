@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::value::{self, Column, integer, micros};
 use super::{Store, StoreError};
@@ -133,24 +133,24 @@ pub(super) fn end(
     let ended = db
         .prepare_cached(
             "INSERT INTO checks (id, site, started_at, finished_at, outcome, summary, new_changes, requests, bytes, problems)
-             VALUES (:id, :site, :started_at, :finished_at, :outcome, :summary, :new_changes, :requests, :bytes, :problems)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
              ON CONFLICT (id) DO UPDATE SET finished_at = excluded.finished_at, outcome = excluded.outcome,
                summary = excluded.summary, new_changes = excluded.new_changes, requests = excluded.requests,
                bytes = excluded.bytes, problems = excluded.problems
              WHERE finished_at IS NULL AND site = excluded.site",
         )?
-        .execute(named_params! {
-            ":id": check.0,
-            ":site": site.0,
-            ":started_at": micros(record.started_at),
-            ":finished_at": micros(record.finished_at),
-            ":outcome": record.outcome.as_str(),
-            ":summary": record.summary,
-            ":new_changes": integer(new_changes),
-            ":requests": record.requests,
-            ":bytes": integer(record.bytes),
-            ":problems": problems_as_column(&record.problems),
-        })
+        .execute((
+            check.0,
+            site.0,
+            micros(record.started_at),
+            micros(record.finished_at),
+            record.outcome.as_str(),
+            &record.summary,
+            integer(new_changes),
+            record.requests,
+            integer(record.bytes),
+            problems_as_column(&record.problems),
+        ))
         .map_err(|error| no_such_site(error.into()))?;
     Ok(ended > 0)
 }

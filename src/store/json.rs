@@ -2,6 +2,7 @@
 //! and metadata. Members that say nothing are left out; members that this version does not know are passed over.
 
 use chrono::DateTime;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -38,7 +39,7 @@ pub(super) fn from_details(details: &Details) -> Option<String> {
 }
 
 pub(super) fn to_details(text: &str) -> Option<Details> {
-    serde_json::from_str(text).ok()
+    read(text)
 }
 
 pub(super) fn from_strings(strings: &[String]) -> String {
@@ -60,7 +61,7 @@ pub(super) fn from_lists(lists: &[ListMemory]) -> Option<String> {
 
 /// `near` is an address at the site that has them.
 pub(super) fn to_lists(text: &str, near: &Url) -> Option<Vec<ListMemory>> {
-    let forms: Vec<ListForm> = serde_json::from_str(text).ok()?;
+    let forms: Vec<ListForm> = read(text)?;
     let lists = forms.into_iter().map(|form| {
         Some(ListMemory {
             url: parse_near(&form.url, near)?,
@@ -120,7 +121,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
 }
 
 pub(super) fn to_list_state(text: &str) -> Option<ListState> {
-    let form: ListStateForm = serde_json::from_str(text).ok()?;
+    let form: ListStateForm = read(text)?;
     Some(ListState {
         is_stamped: form.is_stamped,
         is_of_now: form.is_of_now,
@@ -139,9 +140,13 @@ pub(super) fn from_about(about: &About) -> Option<String> {
 }
 
 pub(super) fn to_about(text: &str) -> Option<About> {
+    read(text)
+}
+
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-fn written(value: &impl Serialize) -> String {
+pub(super) fn written(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers can always be written as JSON")
 }

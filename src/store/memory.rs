@@ -11,10 +11,10 @@ use url::Url;
 use super::error::StoreError;
 use super::shape::Shape;
 use super::value::columns;
-use super::{Store, check, json, pages, site, value};
+use super::{Store, check, json, pages, round, site, value};
 use crate::memory::{
     ChangeKey, CollectionMemory, DocumentMemory, Known, KnownPages, PagesMemory, RecallError,
-    Recollection, SiteMemory, Validators,
+    Recollection, Remembered, SiteMemory, Validators,
 };
 use crate::moment::Moment;
 use crate::site::{CollectionId, Format, SiteId, SiteUrl};
@@ -42,15 +42,24 @@ columns! {
 impl Store {
     /// What is remembered of a site.
     pub async fn memory(&self, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
-        self.read(move |db| memory(db, self, id)).await
+        self.read(move |db| {
+            let has_round = round::of(db, id)?.is_some();
+            memory(db, self, id, has_round)
+        })
+        .await
     }
 
-    /// What is remembered of several sites, in the same order, those left out that are not there.
-    pub async fn memories(&self, ids: Vec<SiteId>) -> Result<Vec<SiteMemory>, StoreError> {
+    /// What is recalled of a site at the beginning of a check.
+    pub async fn remembered(&self, id: SiteId) -> Result<Option<Remembered>, StoreError> {
+        self.read(move |db| remembered(db, self, id)).await
+    }
+
+    /// The same for several sites, in the same order, those left out that are not there.
+    pub async fn all_remembered(&self, ids: Vec<SiteId>) -> Result<Vec<Remembered>, StoreError> {
         let store = self.clone();
         self.read_long(move |db| {
-            let memories = ids.iter().map(|id| memory(db, &store, *id).transpose());
-            memories.flatten().collect()
+            let all = ids.iter().map(|id| remembered(db, &store, *id).transpose());
+            all.flatten().collect()
         })
         .await
     }
@@ -83,7 +92,24 @@ impl Store {
     }
 }
 
-fn memory(db: &Connection, store: &Store, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
+fn remembered(
+    db: &Connection,
+    store: &Store,
+    id: SiteId,
+) -> Result<Option<Remembered>, StoreError> {
+    if let Some(memory) = round::of(db, id)? {
+        return Ok(Some(Remembered::Round(memory)));
+    }
+    let memory = memory(db, store, id, false)?;
+    Ok(memory.map(Remembered::Whole))
+}
+
+fn memory(
+    db: &Connection,
+    store: &Store,
+    id: SiteId,
+    has_round: bool,
+) -> Result<Option<SiteMemory>, StoreError> {
     let mut statement =
         db.prepare_cached(&format!("SELECT {} FROM sites WHERE id = ?1", Site::LIST))?;
     let mut rows = statement.query([id.0])?;
@@ -104,6 +130,7 @@ fn memory(db: &Connection, store: &Store, id: SiteId) -> Result<Option<SiteMemor
         failures: value::natural(row, Site::failures)?,
         documents: documents(db, id, &url)?,
         collections: collections(db, store, id, &url)?,
+        has_round,
         url: SiteUrl::kept(url, value::get(row, Site::scheme_given)?),
     }))
 }

@@ -29,6 +29,7 @@ mod overview;
 mod pages;
 mod prune;
 mod report;
+mod round;
 mod save;
 mod session;
 mod shape;

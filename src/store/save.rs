@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, named_params};
+use rusqlite::{Connection, OptionalExtension};
 use url::Url;
 
 use super::name::{Minter, collection_slug};
 use super::title::Titles;
 use super::value::{self, integer, micros};
-use super::{Cursor, Store, StoreError, change, check, entry, json, pages, shape};
+use super::{Cursor, Store, StoreError, change, check, entry, json, pages, round, shape};
 use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory, SiteRecord};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
 
@@ -63,9 +63,9 @@ impl Store {
         check: CheckId,
         record: CheckRecord,
     ) -> Result<Saved, StoreError> {
-        let instance = self.instance().await;
+        let inner = self.inner.clone();
         self.write_within(patience, move |db| {
-            save(db, &instance, site, check, &record)
+            save(db, &inner.instance, site, check, &record)
         })
         .await
     }
@@ -96,6 +96,7 @@ fn save(
     };
     cover(db, site, record)?;
     save_documents(db, site, &record.documents)?;
+    round::save(db, site, &record.round)?;
     if let Some(found) = &record.site {
         saved.is_reworded |= describe_site(db, site, found)?;
     }
@@ -126,6 +127,9 @@ fn save_collections(
 
 /// Notes of collections that nothing is new there.
 fn cover(db: &Connection, site: SiteId, record: &CheckRecord) -> Result<(), StoreError> {
+    if record.covered.is_empty() {
+        return Ok(());
+    }
     let mut update =
         db.prepare_cached("UPDATE collections SET covered_until = ?3 WHERE id = ?1 AND site = ?2")?;
     for collection in &record.covered {
@@ -191,32 +195,32 @@ fn save_collection(
         (place, next.entry) = (place + 1, next.entry + 1);
         saved.is_visible = true;
     }
-    let update = "UPDATE collections SET identity = :identity, title = :title, is_own = :is_own, change_count = change_count + :added,
-           next_entry = :next_entry,
-           last_processed = :last_processed, covered_until = :covered_until, capability_list = :capability_list,
-           described_by = :described_by, about = :about, lists = :lists, list = :list
-         WHERE id = :id";
+    let update = "UPDATE collections SET identity = ?2, title = ?3, is_own = ?4, change_count = change_count + ?5,
+           next_entry = ?6, last_processed = ?7, covered_until = ?8, capability_list = ?9, described_by = ?10,
+           about = ?11, lists = ?12, list = ?13
+         WHERE id = ?1";
     match &record.pages {
         Some(record) => saved.is_reworded |= pages::write(db, id, &head, &record.writes)?,
         None if found.has_pages => pages::clear(db, id)?,
         None => {}
     }
     saved.is_reworded |= !found.looks_the_same;
-    db.prepare_cached(update)?.execute(named_params! {
-        ":id": id.0,
-        ":identity": record.identity.as_str(),
-        ":title": record.title,
-        ":is_own": record.is_own,
-        ":added": next.n - before,
-        ":next_entry": place,
-        ":last_processed": record.last_processed.map(|moment| moment.to_string()),
-        ":covered_until": record.covered_until.map(micros),
-        ":capability_list": record.capability_list.as_ref().map(Url::as_str),
-        ":described_by": record.described_by.as_ref().map(Url::as_str),
-        ":about": json::from_about(&record.about),
-        ":lists": json::from_lists(&record.lists),
-        ":list": record.pages.as_ref().map(|pages| json::from_list_state(&pages.state)),
-    })?;
+    let pages = record.pages.as_ref();
+    db.prepare_cached(update)?.execute((
+        id.0,
+        record.identity.as_str(),
+        &record.title,
+        record.is_own,
+        next.n - before,
+        place,
+        record.last_processed.map(|moment| moment.to_string()),
+        record.covered_until.map(micros),
+        record.capability_list.as_ref().map(Url::as_str),
+        record.described_by.as_ref().map(Url::as_str),
+        json::from_about(&record.about),
+        json::from_lists(&record.lists),
+        pages.map(|pages| json::from_list_state(&pages.state)),
+    ))?;
     Ok(())
 }
 
@@ -322,6 +326,9 @@ fn save_documents(
     site: SiteId,
     documents: &[(Url, DocumentMemory)],
 ) -> Result<(), StoreError> {
+    if documents.is_empty() {
+        return Ok(());
+    }
     let mut insert = db.prepare_cached(
         "INSERT INTO documents (site, url, read_at, validators_url, etag, last_modified, problems, outline)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -353,24 +360,24 @@ fn save_site(
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
+    // By place, as all that every check writes: looking for names takes as long as writing.
     let update =
-        "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
-           failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
-           quiet_until = :quiet_until, next_n = ifnull(:next_n, next_n),
-           next_entry = ifnull(:next_entry, next_entry), reworded_at = iif(:is_reworded, :last_check_at, reworded_at)
-         WHERE id = :id";
-    db.prepare_cached(update)?.execute(named_params! {
-        ":id": site.0,
-        ":status": status.map(SiteStatus::as_str),
-        ":interval_secs": integer(record.interval_secs),
-        ":failures": record.failures,
-        ":last_check_at": micros(record.finished_at),
-        ":next_check_at": micros(record.next_check_at),
-        ":quiet_until": record.quiet_until.map(micros),
-        ":next_n": next.map(|next| next.n),
-        ":next_entry": next.map(|next| next.entry),
-        ":is_reworded": is_reworded,
-    })?;
+        "UPDATE sites SET status = ifnull(?2, status), interval_secs = ?3, failures = ?4, last_check_at = ?5,
+           next_check_at = ?6, quiet_until = ?7, next_n = ifnull(?8, next_n), next_entry = ifnull(?9, next_entry),
+           reworded_at = iif(?10, ?5, reworded_at)
+         WHERE id = ?1";
+    db.prepare_cached(update)?.execute((
+        site.0,
+        status.map(SiteStatus::as_str),
+        integer(record.interval_secs),
+        record.failures,
+        micros(record.finished_at),
+        micros(record.next_check_at),
+        record.quiet_until.map(micros),
+        next.map(|next| next.n),
+        next.map(|next| next.entry),
+        is_reworded,
+    ))?;
     Ok(())
 }
 

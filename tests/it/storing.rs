@@ -10,7 +10,7 @@ mod tenants; // accounts, tokens, subscriptions
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sitebell::change::{Change, ChangeKind, Details};
-use sitebell::memory::{CheckRecord, CollectionRecord, NewEntry, Outcome, SiteRecord};
+use sitebell::memory::{CheckRecord, CollectionRecord, NewEntry, Outcome, RoundRecord, SiteRecord};
 use sitebell::moment::Moment;
 use sitebell::site::{About, CollectionId, Format, SiteId, SiteStatus};
 use sitebell::store::{Saved, Store};
@@ -89,6 +89,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         collections,
         covered: vec![],
         documents: vec![],
+        round: RoundRecord::Kept,
     }
 }
 

@@ -14,7 +14,7 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use sitebell::check::{CheckSettings, check_site};
 use sitebell::fetch::{FetchSettings, Fetcher};
-use sitebell::memory::{CheckRecord, Outcome};
+use sitebell::memory::{CheckRecord, Outcome, RoundRecord};
 use sitebell::schedule::check_and_save;
 use sitebell::schedule::policy::Policy;
 use sitebell::site::{CheckId, SiteId, SiteStatus, SiteUrl};
@@ -280,6 +280,7 @@ impl<S: Staged> Desk<'_, S> {
             collections: vec![],
             covered: vec![],
             documents: vec![],
+            round: RoundRecord::Dropped,
         };
         let before = self.store().site(self.site).await.unwrap();
         let saved = self.store().save_check(self.site, check, record).await;
