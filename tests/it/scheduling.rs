@@ -337,7 +337,7 @@ async fn at_night_a_copy_is_made_and_old_copies_go_but_nothing_else_does() {
     let (changes, _) = store.changes(site, None, 10).await.unwrap();
     assert_eq!(changes.len(), 2);
     let quiet: WordsListener = Arc::new(|_| ());
-    let cleaned = upkeep::clean(&store, &Keep::default(), &quiet).await;
+    let cleaned = upkeep::clean(&store, &Keep::default(), &quiet, world.now()).await;
     cleaned.unwrap();
 }
 
