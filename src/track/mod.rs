@@ -50,12 +50,13 @@ pub fn track(
 ) -> Tracked {
     let is_first =
         memory.is_none_or(|memory| memory.change_count == 0 && memory.covered_until.is_none());
-    // A site that listed its pages and now tells its changes: what happened before was told in another way.
+    // A site that listed its pages and now tells its changes: what happened before was told in another way. A day that
+    // was not over then may have brought more, and what the list told of it is known.
     let told_until = memory
         .filter(|memory| memory.pages.is_some())
         .and_then(|memory| memory.covered_until);
     let is_told =
-        |change: &Change| told_until.is_some_and(|until| change.datetime.start() <= until);
+        |change: &Change| told_until.is_some_and(|until| change.datetime.latest() <= until);
     let (told, changes): (Vec<_>, Vec<_>) = finding.changes.into_iter().partition(is_told);
     let past = changes
         .iter()
@@ -150,7 +151,7 @@ mod tests {
 
     use super::*;
     use crate::change::{ChangeKind, Details};
-    use crate::memory::{ChangeKey, Known};
+    use crate::memory::{ChangeKey, Known, PagesMemory};
     use crate::site::{About, CollectionId};
 
     fn change(url: &str, datetime: &str) -> Change {
@@ -308,6 +309,36 @@ mod tests {
             Some("2026-03-05T00:00:01Z".into())
         );
         assert_eq!(gap("2026-03-08"), Some("2026-03-08".into()));
+    }
+
+    #[test]
+    fn a_log_that_follows_a_list_tells_again_what_may_have_happened_after_it() {
+        let memory = CollectionMemory {
+            pages: Some(PagesMemory::default()),
+            ..memory()
+        };
+        let told = |datetime: &str| {
+            let change = change("https://s.example/a", datetime);
+            track(Some(&memory), finding(&[change]), now(), now())
+        };
+        for before in ["2026-03-03", "2026-02", "2026-03-05T00:00:00Z"] {
+            let tracked = told(before);
+            assert_eq!((tracked.silent.len(), tracked.entries.len()), (1, 0));
+        }
+        // The list was read at midnight UTC, when it was still the day before in other places.
+        for after in [
+            "2026-03-05",
+            "2026-03-04",
+            "2026-03",
+            "2026-03-05T00:00:01Z",
+        ] {
+            let tracked = told(after);
+            assert_eq!(
+                (tracked.silent.len(), tracked.entries.len()),
+                (0, 1),
+                "{after}"
+            );
+        }
     }
 
     #[test]
