@@ -10,7 +10,8 @@ use rusqlite::{CachedStatement, Connection, Row};
 use url::Url;
 
 use super::shape::{Columns, Shape};
-use super::value::{self, micros};
+use super::site::reworded;
+use super::value;
 use super::{Store, StoreError, json};
 use crate::change::Change;
 use crate::memory::PageKey;
@@ -155,8 +156,7 @@ impl Store {
                 }
             }
             if given > 0 {
-                db.prepare_cached("UPDATE sites SET reworded_at = ?2 WHERE id = ?1")?
-                    .execute((site.0, micros(now)))?;
+                reworded(db, site, now)?;
             }
             Ok(given > 0)
         })

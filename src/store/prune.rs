@@ -12,6 +12,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::shape::Shape;
+use super::site::reworded;
 use super::{Store, StoreError, file, memory};
 use crate::site::{CollectionId, SiteId};
 
@@ -67,7 +68,14 @@ impl Store {
         }
         for (site, collection) in self.read_long(move |db| too_large(db, keep)).await? {
             let (changes, entries) = self
-                .write(move |db| prune_changes(db, collection, keep, now))
+                .write(move |db| {
+                    let (changes, entries) = prune_changes(db, collection, keep, now)?;
+                    // Nothing leads to the oldest archives any more.
+                    if entries > 0 {
+                        reworded(db, site, now)?;
+                    }
+                    Ok((changes, entries))
+                })
                 .await?;
             pruned.changes += changes;
             pruned.entries += entries;

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, named_params};
 use url::Url;
 
 use super::name::{Minter, collection_slug};
+use super::site::reworded;
 use super::title::Titles;
 use super::value::{self, integer, micros};
 use super::{Cursor, Store, StoreError, change, check, entry, json, pages, shape};
@@ -29,7 +30,8 @@ pub struct Saved {
     pub after: Cursor,
     /// Whether something changed that a feed or a page shows.
     pub is_visible: bool,
-    /// Whether what was shown before is said in other words now.
+    /// Whether feeds are others now in a way that the time of their newest entry does not tell: in other words, or with
+    /// entries of earlier times.
     pub is_reworded: bool,
     /// Whether this check had ended before; then nothing was written.
     pub already_saved: bool,
@@ -100,7 +102,10 @@ fn save(
         saved.is_reworded |= describe_site(db, site, found)?;
     }
     saved.is_visible |= saved.is_reworded;
-    save_site(db, site, record, next, saved.is_reworded)?;
+    save_site(db, site, record, next)?;
+    if saved.is_reworded {
+        reworded(db, site, record.finished_at)?;
+    }
     Ok(saved)
 }
 
@@ -187,6 +192,8 @@ fn save_collection(
         }
         let range = (first, next.n - 1);
         let entry_id = entries.add(site, id, range, (place, next.entry), entry)?;
+        // Readers are told times to the second.
+        saved.is_reworded |= entry.updated_at.timestamp() < minter.now.timestamp();
         saved.entries.push(entry_id);
         (place, next.entry) = (place + 1, next.entry + 1);
         saved.is_visible = true;
@@ -349,7 +356,6 @@ fn save_site(
     site: SiteId,
     record: &CheckRecord,
     next: Option<Next>,
-    is_reworded: bool,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
@@ -357,7 +363,7 @@ fn save_site(
         "UPDATE sites SET status = ifnull(:status, status), interval_secs = :interval_secs,
            failures = :failures, last_check_at = :last_check_at, next_check_at = :next_check_at,
            quiet_until = :quiet_until, next_n = ifnull(:next_n, next_n),
-           next_entry = ifnull(:next_entry, next_entry), reworded_at = iif(:is_reworded, :last_check_at, reworded_at)
+           next_entry = ifnull(:next_entry, next_entry)
          WHERE id = :id";
     db.prepare_cached(update)?.execute(named_params! {
         ":id": site.0,
@@ -369,7 +375,6 @@ fn save_site(
         ":quiet_until": record.quiet_until.map(micros),
         ":next_n": next.map(|next| next.n),
         ":next_entry": next.map(|next| next.entry),
-        ":is_reworded": is_reworded,
     })?;
     Ok(())
 }
