@@ -11,7 +11,7 @@ use atom_syndication::{
 use chrono::{DateTime, Utc};
 
 use super::room::{Room, fitting};
-use super::words::{href, legal};
+use super::words::{href, language, legal};
 use super::{Document, Item, Subject, authors, links_of, subtitle};
 use crate::change::ChangedPage;
 
@@ -50,7 +50,7 @@ fn write(document: &Document<'_>, room: Room, written: &mut Vec<u8>) {
             version: Some(env!("CARGO_PKG_VERSION").into()),
         }),
         rights: subject.about.rights.as_deref().map(text),
-        lang: subject.about.language.clone(),
+        lang: language(subject.about.language.as_ref()).map(str::to_owned),
         entries: entries.collect(),
         ..Feed::default()
     };
@@ -116,7 +116,7 @@ fn entry(
         content: Some(Content {
             value: Some(legal(html)),
             content_type: Some("html".into()),
-            lang: document.language_of(item).cloned(),
+            lang: document.language_of(item).map(str::to_owned),
             ..Content::default()
         }),
         authors: Vec::new(),

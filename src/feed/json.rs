@@ -4,7 +4,7 @@ use chrono::SecondsFormat;
 use serde_json::{Value, json};
 
 use super::room::{Room, fitting};
-use super::words::{href, legal};
+use super::words::{href, language, legal};
 use super::{Document, Item, authors, subtitle};
 use crate::change::ChangedPage;
 
@@ -22,7 +22,7 @@ fn feed(document: &Document<'_>, room: Room) -> Value {
         .map(|(item, listed)| {
             let mut json = item_json(item, listed, room);
             if let Some(language) = document.language_of(item) {
-                json["language"] = language.as_str().into();
+                json["language"] = language.into();
             }
             json
         })
@@ -40,7 +40,8 @@ fn feed(document: &Document<'_>, room: Room) -> Value {
         }
     };
     add("feed_url", document.links.own.clone());
-    add("language", subject.about.language.clone());
+    let said = language(subject.about.language.as_ref());
+    add("language", said.map(str::to_owned));
     let next = document.links.next.as_ref();
     add(
         "next_url",

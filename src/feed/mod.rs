@@ -24,7 +24,7 @@ pub use content::{name as page_name, size_in_words, time_in_words};
 pub use json::write_json;
 
 use room::Room;
-use words::{legal, person_name};
+use words::{language, legal, person_name};
 
 /// What a feed is about: a collection, a whole site, or all that somebody follows.
 pub struct Subject<'a> {
@@ -256,9 +256,9 @@ impl Document<'_> {
     }
 
     /// The language of an item, unless it is said of the document as a whole.
-    fn language_of<'a>(&self, item: &Item<'a>) -> Option<&'a String> {
-        let own = item.subject.about.language.as_ref();
-        own.filter(|own| self.subject.about.language.as_ref() != Some(*own))
+    fn language_of<'a>(&self, item: &Item<'a>) -> Option<&'a str> {
+        let own = language(item.subject.about.language.as_ref());
+        own.filter(|own| self.subject.about.language.as_deref() != Some(*own))
     }
 
     /// The items, newest first, each with the pages that there is room for.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::text::clean::is_language;
 use crate::text::is_legal;
 
 /// Whether a byte may stand anywhere in an address.
@@ -51,6 +52,11 @@ pub(super) fn legal<'a>(text: impl Into<Cow<'a, str>>) -> String {
     text.chars()
         .filter(|&character| is_good(character))
         .collect()
+}
+
+/// A language as it may be named in a feed. What was kept by earlier versions is not always one.
+pub(super) fn language(tag: Option<&String>) -> Option<&str> {
+    tag.map(String::as_str).filter(|tag| is_language(tag))
 }
 
 /// An address as it may stand in a feed. What a URL may hold in practice is more than RFC 3986 has: brackets are for hosts

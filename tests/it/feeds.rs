@@ -1,6 +1,7 @@
 //! Feeds over HTTP, as readers meet them: valid, honest, and never rendered twice.
 
 pub mod ids; // the same for ever
+mod odd; // sources that say what no feed may say
 mod parsers; // every feed, read by three parsers
 mod readers; // programs that people read feeds with
 mod rendering; // when a feed is rendered, and when not

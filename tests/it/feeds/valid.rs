@@ -474,7 +474,8 @@ impl Rules {
     fn language(&mut self, text: &str) {
         let mut parts = text.split('-');
         let first = parts.next().unwrap_or_default();
-        let is_one = (2..=8).contains(&first.len())
+        // Longer ones are not registered, and the validator knows it.
+        let is_one = (2..=3).contains(&first.len())
             && first.chars().all(|c| c.is_ascii_alphabetic())
             && parts.all(|part| {
                 (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())

@@ -1,0 +1,45 @@
+//! Sources that say what no feed may say. That the feeds are valid all the same was seen when they were asked for.
+
+use super::*;
+use crate::den::urlset;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_language_that_is_none_is_not_told() {
+    let about = "<dcterms:language>Portuguese</dcterms:language>";
+    let list = "<url><loc>{den}/a</loc><rs:md change='created' datetime='2026-03-01'/></url>";
+    let followed = Followed::rich(about, list).await;
+    let path = followed.collection_path();
+    assert_eq!(followed.feed(&path).lang, None);
+    // Nor is one that was kept when it was still taken for a language.
+    let mut found = record(vec![collection(
+        followed.den.url("/").as_str(),
+        vec![],
+        vec![NewEntry {
+            updated_at: followed.world.now(),
+            note: None,
+            changes: vec![Change {
+                url: followed.den.url("/b").into(),
+                kind: ChangeKind::Updated,
+                datetime: Moment::parse("2026-03-02").unwrap(),
+                title: None,
+                details: Details {
+                    summary: Some("Sobre raposas".into()),
+                    language: Some("Portuguese".into()),
+                    ..Details::default()
+                },
+            }],
+        }],
+    )]);
+    found.collections[0].about.language = Some("English".into());
+    let store = followed.world.store();
+    let check = store.number_check().await.unwrap();
+    store.save_check(followed.site, check, found).await.unwrap();
+    followed.world.feeds().reworded(followed.site);
+    let feed = followed.feed(&path);
+    assert_eq!((feed.lang, feed.entries.len()), (None, 2));
+    let mixed = followed.answer(&followed.feed_path());
+    assert!(mixed.text().contains("Sobre raposas"));
+    assert!(!mixed.text().contains("lang="), "{}", mixed.text());
+    let json = path.replace(".atom", ".json");
+    assert_eq!(followed.answer(&json).json(200)["language"], Value::Null);
+}
