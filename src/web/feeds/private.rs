@@ -146,7 +146,7 @@ pub(super) async fn render(
     let found = service.store.account(account).await?;
     let found = found.ok_or(WebError::NotFound("feed"))?;
     let (name, none_at) = (found.name, found.created_at);
-    let host = service.paths.host();
+    let host = service.paths.authority();
     let day = (service.clock)().format("%Y-%m-%d").to_string();
     let mint =
         move |instance: &str| format!("tag:{host},{day}:sitebell:{instance}:account:{}", account.0);

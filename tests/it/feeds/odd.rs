@@ -43,3 +43,23 @@ async fn a_language_that_is_none_is_not_told() {
     let json = path.replace(".atom", ".json");
     assert_eq!(followed.answer(&json).json(200)["language"], Value::Null);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_are_tags_whatever_the_names_of_hosts_are() {
+    let den = Den::named("my_den.example");
+    let mut world = World::new().await;
+    world.public = "http://[::1]:8080/".to_owned();
+    world.restart().await;
+    let site = world.follow(&den.url("/")).await;
+    let followed = Followed { den, world, site };
+    let feed = followed.feed(&followed.feed_path());
+    let ids = feed.entries.iter().map(|entry| &entry.id);
+    for id in ids.chain([&feed.id]) {
+        assert!(id.starts_with("tag:my-den.example,"), "{id}");
+    }
+    let made = Ask::new("POST", "/api/v1/feed-key").token(&followed.world.bob);
+    let made = followed.world.ask(made).json(201);
+    let own = followed.feed(&path(made["feed_url"].as_str().unwrap()));
+    let host = "tag:00000000000000000000000000000001.ip6,";
+    assert!(own.id.starts_with(host), "{}", own.id);
+}

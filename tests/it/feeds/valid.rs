@@ -433,23 +433,26 @@ impl Rules {
         self.hold(percents.all(is_pair), || format!("percent signs of {text}"));
     }
 
-    /// RFC 4151: `tag:` authority `,` date `:` specific.
+    /// RFC 4151: `tag:` authority `,` date `:` specific. The authority is the name of a host here, and not of a person.
     fn tag(&mut self, id: &str) {
         let is_tag = || {
             let (authority, rest) = id.strip_prefix("tag:")?.split_once(',')?;
             let (date, specific) = rest.split_once(':')?;
             // A fragment may follow.
             let specific = specific.replacen('#', "", 1);
-            let is_name =
-                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._@".contains(c);
+            let is_name = |label: &str| {
+                let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+                !label.is_empty()
+                    && label.trim_matches('-') == label
+                    && label.chars().all(is_allowed)
+            };
             let is_specific =
                 |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@/?%".contains(c);
             let mut parts = date
                 .split('-')
                 .map(|part| (part.len(), part.bytes().all(|b| b.is_ascii_digit())));
             let is_date = parts.next() == Some((4, true)) && parts.all(|part| part == (2, true));
-            let is_good = !authority.is_empty()
-                && authority.chars().all(is_name)
+            let is_good = authority.split('.').all(is_name)
                 && is_date
                 && !specific.is_empty()
                 && specific.chars().all(is_specific);
@@ -594,6 +597,11 @@ fn the_rules_find_what_is_wrong() {
     for (part, instead) in [
         ("encoding=\"utf-8\"", "encoding=\"utf8\""),
         ("<id>tag:", "<id>urn:"),
+        ("<id>tag:fox.", "<id>tag:my_fox."),
+        ("<id>tag:fox.", "<id>tag:-fox."),
+        ("<id>tag:fox.", "<id>tag:fox.."),
+        ("<feed ", "<feed xml:lang=\"Portuguese\" "),
+        ("<feed ", "<feed xml:lang=\"English\" "),
         ("</title>", "\u{85}</title>"),
         ("</title>", " &amp;eacute;</title>"),
         ("</title>", " &lt;/b&gt;</title>"),
