@@ -159,8 +159,8 @@ fn links(document: &Document<'_>) -> Vec<Link> {
     add("current", places.current.as_deref(), Some(ATOM));
     add("prev-archive", places.prev_archive.as_deref(), Some(ATOM));
     add("next-archive", places.next_archive.as_deref(), Some(ATOM));
+    add("first", places.first.as_deref(), Some(ATOM));
     add("next", places.next.as_deref(), Some(ATOM));
-    add("previous", places.previous.as_deref(), Some(ATOM));
     links
 }
 

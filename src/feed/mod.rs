@@ -108,10 +108,11 @@ pub struct Links {
     pub prev_archive: Option<String>,
     /// The archive after this one.
     pub next_archive: Option<String>,
-    /// The next page of older items, where there are no archives.
+    /// The first page, where there are several and no archives: every one of them names it, because the last one would
+    /// have nothing else that says so.
+    pub first: Option<String>,
+    /// The next page of older items.
     pub next: Option<String>,
-    /// The page of newer items before this one.
-    pub previous: Option<String>,
 }
 
 /// The items of an entry.

@@ -227,6 +227,7 @@ pub(super) async fn render(
             own: Some(key.address(&paths)),
             json: Some(path(Form::Json, None)),
             stylesheet: Some(paths.feed_style()),
+            first: (has_more || key.part != Part::Live).then(|| path(key.form, None)),
             next: last.map(|place| path(key.form, Some(&place))),
             ..Links::default()
         };

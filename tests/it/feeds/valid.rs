@@ -179,10 +179,21 @@ impl Rules {
                 || "it is no archive".into(),
             );
         }
-        self.hold(
-            rel("next").is_none() || rel("prev-archive").is_none(),
-            || "it is paged or archived, not both".into(),
-        );
+        // RFC 5005, 3: a document that is one of several says so, the last one too.
+        let is_later = address.is_some_and(|address| {
+            let queries = ["?before=", "&before=", "?after=", "&after="];
+            queries.iter().any(|query| address.contains(query))
+        });
+        let is_paged = is_later || rel("next").is_some();
+        self.hold(is_paged == rel("first").is_some(), || {
+            format!("a page that calls {:?} the first", rel("first"))
+        });
+        self.hold(!is_later || rel("first") != rel("self"), || {
+            "a later page is not the first".into()
+        });
+        self.hold(!is_paged || rel("prev-archive").is_none(), || {
+            "it is paged or archived, not both".into()
+        });
         self.entries(feed);
     }
 
@@ -608,6 +619,8 @@ fn the_rules_find_what_is_wrong() {
         ("rel=\"via\"", "rel=\"self\""),
         ("rel=\"via\"", "rel=\"next\" type=\"?\""),
         ("rel=\"via\"", "rel=\"friend\""),
+        ("rel=\"via\"", "rel=\"next\""),
+        ("rel=\"via\"", "rel=\"first\""),
         ("<updated>2026-", "<updated>2027-"),
         ("<updated>2026-", "<updated>1926-"),
         ("<name>", "<name>a@b.example "),
