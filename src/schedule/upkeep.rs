@@ -117,10 +117,12 @@ pub async fn clean(
     for site in &pruned.sites {
         listener(*site);
     }
+    let sessions = store.clear_sessions(now).await?;
     store.optimize().await?;
     info!(
         checks = pruned.checks,
         changes = pruned.changes,
+        sessions,
         "forgot what is too old"
     );
     Ok(())
