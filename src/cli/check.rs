@@ -24,7 +24,7 @@ use crate::problem::Severity;
 use crate::schedule::preview;
 use crate::site::SiteUrl;
 use crate::text::tag;
-use crate::track::first_entries;
+use crate::track::{first_entries, made_at};
 
 pub(super) fn command() -> Command {
     Command::new("check")
@@ -264,7 +264,7 @@ fn whole_entry(
     now: DateTime<Utc>,
     id_of: impl Fn(NaiveDate) -> String,
 ) -> Option<Entry> {
-    let updated_at = collection.changes.last()?.datetime.start().min(now);
+    let updated_at = made_at(&collection.changes.last()?.datetime, now);
     Some(Entry {
         id: id_of(updated_at.date_naive()),
         updated_at,

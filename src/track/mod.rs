@@ -13,6 +13,13 @@ use crate::change::{Change, Entry};
 use crate::memory::{CollectionMemory, Finding, NewEntry};
 use crate::moment::Moment;
 
+/// Nothing is told as having happened before there were websites: such dates are those of clocks that were never set, and
+/// of archives that keep none. Readers and validators take them for mistakes.
+const EARLIEST: DateTime<Utc> = match DateTime::from_timestamp(631_152_000, 0) {
+    Some(beginning_of_1990) => beginning_of_1990,
+    None => DateTime::UNIX_EPOCH,
+};
+
 /// A new feed starts with at most this many entries; what is older is known and silent.
 pub const FIRST_ENTRIES: usize = 50;
 
@@ -97,12 +104,16 @@ pub fn track(
     }
 }
 
+/// When a change was made, as an entry tells it. One that is dated in the future was made by now, whatever it says.
+pub fn made_at(datetime: &Moment, now: DateTime<Utc>) -> DateTime<Utc> {
+    datetime.start().max(EARLIEST).min(now)
+}
+
 /// Splits the changes of a first check into those that are only remembered and one entry for each of the last days.
 fn first_announcement(changes: Vec<Change>, now: DateTime<Utc>) -> (Vec<Change>, Vec<NewEntry>) {
     let mut days: Vec<(NaiveDate, NewEntry)> = Vec::new();
     for change in changes {
-        // A change that is dated in the future was made by now, whatever it says.
-        let made_at = change.datetime.start().min(now);
+        let made_at = made_at(&change.datetime, now);
         let day = made_at.date_naive();
         match days.last_mut() {
             Some((last, entry)) if *last == day => {
@@ -254,6 +265,23 @@ mod tests {
             "2025-03-24"
         );
         assert_eq!(tracked.silent[0].datetime.to_string(), "2025-01-01");
+    }
+
+    #[test]
+    fn changes_of_clocks_that_were_never_set_share_the_earliest_entry() {
+        let changes = [
+            change("https://s.example/a", "0001-01-01"),
+            change("https://s.example/b", "1970-01-01"),
+            change("https://s.example/c", "1980-01-01T00:00:00Z"),
+            change("https://s.example/d", "1990-01-02"),
+        ];
+        assert_eq!(
+            first(&changes),
+            [
+                ("1990-01-02".into(), "1990-01-02T00:00:00+00:00".into(), 1),
+                ("1990-01-01".into(), "1990-01-01T00:00:00+00:00".into(), 3),
+            ]
+        );
     }
 
     #[test]

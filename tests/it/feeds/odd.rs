@@ -45,6 +45,38 @@ async fn a_language_that_is_none_is_not_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dates_before_there_were_websites_make_a_plausible_feed() {
+    let changes = [
+        "created /zip 1980-01-01",
+        "updated /clock 1970-01-01T00:00:00Z",
+        "updated /a 2026-03-01",
+    ];
+    let followed = Followed::new(&changes).await;
+    let path = followed.collection_path();
+    let feed = followed.feed(&path);
+    assert_eq!(feed.entries.len(), 2);
+    let content = feed.entries[1].content.as_ref().unwrap().value().unwrap();
+    for told in ["1 January 1980", "1 January 1970"] {
+        assert!(content.contains(told), "{content}");
+    }
+    assert_eq!(
+        followed
+            .feed(&format!("{path}?entries=pages"))
+            .entries
+            .len(),
+        3
+    );
+
+    let den = Den::empty();
+    let pages = "<url><loc>{den}/zip</loc><lastmod>1980-01-01</lastmod></url>";
+    den.xml("/sitemap.xml", &urlset(pages));
+    let world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let followed = Followed { den, world, site };
+    assert_eq!(followed.feed(&followed.feed_path()).entries.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ids_are_tags_whatever_the_names_of_hosts_are() {
     let den = Den::named("my_den.example");
     let mut world = World::new().await;
