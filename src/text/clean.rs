@@ -125,6 +125,7 @@ pub(super) fn is_unwanted(c: char) -> bool {
             | '\u{202a}'..='\u{202e}'       // direction embeddings and overrides
             | '\u{2060}'..='\u{206f}'       // invisible operators, direction isolates
             | '\u{feff}'                    // byte order mark
+            | '\u{fffd}'                    // stands for bytes that could not be read
             | '\u{fffe}'..='\u{ffff}'       // not XML 1.0 characters
         )
 }
@@ -145,6 +146,7 @@ mod tests {
     fn text_without_a_visible_character_is_nothing() {
         assert_eq!(title(""), None);
         assert_eq!(title(" \n\u{200b}\u{feff}\u{1}"), None);
+        assert_eq!(title("\u{fffd}\u{fffd} \u{fffd}"), None);
     }
 
     #[test]
@@ -154,7 +156,7 @@ mod tests {
             .chain(0x200b..=0x200f)
             .chain(0x202a..=0x202e)
             .chain(0x2066..=0x2069)
-            .chain([0x61c, 0xfeff, 0xfffe, 0xffff]);
+            .chain([0x61c, 0xfeff, 0xfffd, 0xfffe, 0xffff]);
         for code in forbidden {
             let c = char::from_u32(code).unwrap();
             let cleaned = title(&format!("a{c}b")).unwrap();

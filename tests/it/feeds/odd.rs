@@ -77,6 +77,18 @@ async fn dates_before_there_were_websites_make_a_plausible_feed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_of_which_nothing_can_be_read_is_no_title() {
+    let about = "<dcterms:title>\u{fffd}\u{fffd}</dcterms:title>";
+    let followed = Followed::rich(about, "").await;
+    let feed = followed.feed(&followed.collection_path());
+    assert!(
+        feed.title.as_str().contains("fox.example"),
+        "{:?}",
+        feed.title
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ids_are_tags_whatever_the_names_of_hosts_are() {
     let den = Den::named("my_den.example");
     let mut world = World::new().await;
