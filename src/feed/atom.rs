@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 
 use super::room::{Room, fitting};
 use super::words::{href, language, legal};
-use super::{Document, Item, Subject, authors, links_of, subtitle};
+use super::{Document, HTML, Item, Subject, authors, feed_id, links_of, subtitle};
 use crate::change::ChangedPage;
 
 const ATOM: &str = "application/atom+xml";
@@ -85,8 +85,8 @@ fn entry(
     room: Room,
 ) -> AtomEntry {
     let subject = item.subject;
-    let alternate = item.alternate(listed);
-    let mut links = vec![link("alternate", &alternate, Some("text/html"))];
+    let (alternate, media_type) = item.alternate(listed);
+    let mut links = vec![link("alternate", alternate, media_type)];
     // A page that is the alternate already needs no second link.
     let related = links_of(listed).filter(|page| page.address() != alternate);
     links.extend(related.map(|page| link("related", page.address(), None)));
@@ -100,11 +100,11 @@ fn entry(
         categories: categories(item, room),
         links,
         source: document.has_sources.then(|| Source {
-            id: legal(&*subject.id),
+            id: legal(feed_id(&subject.id, item.grain())),
             title: text(room.cut(subject.title)),
             updated: time(item.updated_at),
             authors: persons(subject, room),
-            links: vec![link("alternate", subject.page.as_str(), Some("text/html"))],
+            links: vec![link("alternate", subject.page.as_str(), Some(HTML))],
             categories: Vec::new(),
             contributors: Vec::new(),
             generator: None,
@@ -148,7 +148,7 @@ fn links(document: &Document<'_>) -> Vec<Link> {
         links.extend(href.map(|href| link(rel, href, media_type)));
     };
     add("self", places.own.as_deref(), Some(ATOM));
-    add("alternate", Some(page), Some("text/html"));
+    add("alternate", Some(page), Some(HTML));
     add("alternate", places.json.as_deref(), Some(JSON));
     add(
         "describedby",

@@ -63,7 +63,7 @@ fn item_json(item: &Item<'_>, listed: &[ChangedPage<'_>], room: Room) -> Value {
     let time = item.updated_at.to_rfc3339_opts(digits, true);
     json!({
         "id": legal(&*item.id),
-        "url": href(&item.alternate(listed)),
+        "url": href(item.alternate(listed).0),
         "title": legal(room.cut(&item.title())),
         "content_html": legal(html),
         "date_published": time,

@@ -24,7 +24,10 @@ pub use content::{name as page_name, size_in_words, time_in_words};
 pub use json::write_json;
 
 use room::Room;
-use words::{language, legal, person_name};
+use words::{language, legal, media_type, person_name};
+
+/// What our own pages are, and those of sites as a whole.
+const HTML: &str = "text/html";
 
 /// What a feed is about: a collection, a whole site, or all that somebody follows.
 pub struct Subject<'a> {
@@ -203,16 +206,25 @@ impl Item<'_> {
         content::html(&self.pages[pages], count, None, None)
     }
 
-    /// The page that a reader should open, if these are listed.
-    fn alternate(&self, listed: &[ChangedPage<'_>]) -> Cow<'_, str> {
+    /// How the entry that it was made from became items.
+    fn grain(&self) -> Grain {
+        match self.page {
+            Some(_) => Grain::Pages,
+            None => Grain::Checks,
+        }
+    }
+
+    /// The page that a reader should open, if these are listed, and its media type if that is known.
+    fn alternate(&self, listed: &[ChangedPage<'_>]) -> (&str, Option<&str>) {
         match (&self.pages[..], self.page, &self.url) {
             ([page], Some(_), url)
                 if content::is_there(page.net) && (!listed.is_empty() || url.is_none()) =>
             {
-                Cow::Borrowed(page.last.address())
+                let said = page.last.details.media_type.as_deref();
+                (page.last.address(), said.and_then(media_type))
             }
-            (_, _, Some(url)) => Cow::Borrowed(url),
-            _ => Cow::Borrowed(self.subject.page.as_str()),
+            (_, _, Some(url)) => (url, Some(HTML)),
+            _ => (self.subject.page.as_str(), Some(HTML)),
         }
     }
 

@@ -155,6 +155,16 @@ async fn a_collection_and_its_site_have_feeds_with_the_entries_of_every_check() 
     for entry in &whole.entries {
         assert_eq!(entry.source.as_ref().unwrap().id, feed.id);
     }
+    // Whoever looks for an entry in the feed that it names as its source finds it there.
+    let by_page = |path: String| followed.feed(&format!("{path}?entries=pages"));
+    let (feed_by_page, whole_by_page) = (
+        by_page(followed.collection_path()),
+        by_page(followed.feed_path()),
+    );
+    for entry in &whole_by_page.entries {
+        assert_eq!(entry.source.as_ref().unwrap().id, feed_by_page.id);
+        assert!(feed_by_page.entries.iter().any(|own| own.id == entry.id));
+    }
 
     followed
         .change(&[
@@ -696,6 +706,16 @@ async fn all_that_a_list_of_pages_may_tell() {
     let mixed = followed.feed_path().replace(".atom", ".json");
     let mixed = followed.answer(&mixed).json(200);
     assert_eq!(mixed["items"][0]["language"], "de");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_an_entry_leads_readers_to_the_feed() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let feed = followed.feed(&followed.collection_path());
+    let page = followed.answer(&path(&feed.entries[0].links[0].href));
+    let link = link(&feed, "self").unwrap();
+    let found = format!("title=\"The Fox Den: All changes\" href=\"{link}\"");
+    assert!(page.text().contains(&found), "{}", page.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

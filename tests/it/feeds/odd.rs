@@ -107,3 +107,36 @@ async fn ids_are_tags_whatever_the_names_of_hosts_are() {
     let host = "tag:00000000000000000000000000000001.ip6,";
     assert!(own.id.starts_with(host), "{}", own.id);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_item_of_a_page_says_what_the_page_is_if_that_is_known() {
+    let change = |page: &str, more: &str| {
+        format!("<url><loc>{{den}}{page}</loc><rs:md datetime='2026-03-01' {more}/></url>")
+    };
+    let changes = [
+        change("/drawing", "change='created' type='image/png'"),
+        change("/gone", "change='deleted' type='image/png'"),
+        change("/page", "change='created' type='text/html; charset=utf-8'"),
+        change("/unknown", "change='created'"),
+    ];
+    let followed = Followed::rich("", &changes.concat()).await;
+    let path = followed.collection_path();
+    let feed = followed.feed(&format!("{path}?entries=pages"));
+    let mut types: Vec<_> = (feed.entries.iter())
+        .map(|entry| {
+            let page = entry.title.as_str().split(' ').next().unwrap();
+            let link = &entry.links[0];
+            (page.rsplit('/').next().unwrap(), link.mime_type.as_deref())
+        })
+        .collect();
+    types.sort();
+    assert_eq!(
+        types,
+        [
+            ("drawing", Some("image/png")),
+            ("gone", Some("text/html")),
+            ("page", Some("text/html")),
+            ("unknown", None),
+        ]
+    );
+}
