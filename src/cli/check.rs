@@ -23,7 +23,8 @@ use crate::moment::Moment;
 use crate::problem::Severity;
 use crate::schedule::preview;
 use crate::site::SiteUrl;
-use crate::track::first_entries;
+use crate::text::tag;
+use crate::track::{first_entries, made_at};
 
 pub(super) fn command() -> Command {
     Command::new("check")
@@ -211,14 +212,14 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
     let parts: Vec<(Subject<'_>, Vec<Entry>)> = (checked.collections.iter())
         .map(|collection| {
             let subject = Subject {
-                id: tag(&collection.id, None),
+                id: tag_of(&collection.id, None),
                 title: &collection.title,
                 about: &collection.about,
                 page: Cow::Borrowed(&collection.id),
                 described_by: collection.described_by.as_ref(),
                 via: collection.capability_list.as_ref(),
             };
-            let id_of = |day| tag(&collection.id, Some(day));
+            let id_of = |day| tag_of(&collection.id, Some(day));
             let entries = match collection.page_count {
                 Some(_) => whole_entry(collection, now, id_of).into_iter().collect(),
                 None => first_entries(&collection.changes, now, id_of),
@@ -239,7 +240,7 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
         }
     }
     let subject = Subject {
-        id: tag(&page, None) + "#site",
+        id: tag_of(&page, None) + "#site",
         title: &site.title,
         about: &site.about,
         page: Cow::Borrowed(&page),
@@ -263,7 +264,7 @@ fn whole_entry(
     now: DateTime<Utc>,
     id_of: impl Fn(NaiveDate) -> String,
 ) -> Option<Entry> {
-    let updated_at = collection.changes.last()?.datetime.start().min(now);
+    let updated_at = made_at(&collection.changes.last()?.datetime, now);
     Some(Entry {
         id: id_of(updated_at.date_naive()),
         updated_at,
@@ -297,10 +298,8 @@ const IN_A_TAG: &AsciiSet = &NON_ALPHANUMERIC
 
 /// An id for something that is printed and forgotten: the same every time, because it is made of nothing but the
 /// address and the day.
-fn tag(url: &Url, day: Option<NaiveDate>) -> String {
-    // An address in brackets is no name for a tag, so it is written like one.
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_matches(['[', ']']).replace(':', "-");
+fn tag_of(url: &Url, day: Option<NaiveDate>) -> String {
+    let host = tag::authority(url);
     let rest = &url.as_str()[url.scheme().len() + "://".len()..];
     let rest = utf8_percent_encode(rest, IN_A_TAG);
     let day = day.map(|day| format!(":{day}")).unwrap_or_default();

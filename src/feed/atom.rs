@@ -11,8 +11,8 @@ use atom_syndication::{
 use chrono::{DateTime, Utc};
 
 use super::room::{Room, fitting};
-use super::words::{href, legal};
-use super::{Document, Item, Subject, authors, links_of, subtitle};
+use super::words::{href, language, legal};
+use super::{Document, HTML, Item, Subject, authors, feed_id, links_of, subtitle};
 use crate::change::ChangedPage;
 
 const ATOM: &str = "application/atom+xml";
@@ -50,7 +50,7 @@ fn write(document: &Document<'_>, room: Room, written: &mut Vec<u8>) {
             version: Some(env!("CARGO_PKG_VERSION").into()),
         }),
         rights: subject.about.rights.as_deref().map(text),
-        lang: subject.about.language.clone(),
+        lang: language(subject.about.language.as_ref()).map(str::to_owned),
         entries: entries.collect(),
         ..Feed::default()
     };
@@ -85,8 +85,8 @@ fn entry(
     room: Room,
 ) -> AtomEntry {
     let subject = item.subject;
-    let alternate = item.alternate(listed);
-    let mut links = vec![link("alternate", &alternate, Some("text/html"))];
+    let (alternate, media_type) = item.alternate(listed);
+    let mut links = vec![link("alternate", alternate, media_type)];
     // A page that is the alternate already needs no second link.
     let related = links_of(listed).filter(|page| page.address() != alternate);
     links.extend(related.map(|page| link("related", page.address(), None)));
@@ -100,11 +100,11 @@ fn entry(
         categories: categories(item, room),
         links,
         source: document.has_sources.then(|| Source {
-            id: legal(&*subject.id),
+            id: legal(feed_id(&subject.id, item.grain())),
             title: text(room.cut(subject.title)),
             updated: time(item.updated_at),
             authors: persons(subject, room),
-            links: vec![link("alternate", subject.page.as_str(), Some("text/html"))],
+            links: vec![link("alternate", subject.page.as_str(), Some(HTML))],
             categories: Vec::new(),
             contributors: Vec::new(),
             generator: None,
@@ -116,7 +116,7 @@ fn entry(
         content: Some(Content {
             value: Some(legal(html)),
             content_type: Some("html".into()),
-            lang: document.language_of(item).cloned(),
+            lang: document.language_of(item).map(str::to_owned),
             ..Content::default()
         }),
         authors: Vec::new(),
@@ -148,7 +148,7 @@ fn links(document: &Document<'_>) -> Vec<Link> {
         links.extend(href.map(|href| link(rel, href, media_type)));
     };
     add("self", places.own.as_deref(), Some(ATOM));
-    add("alternate", Some(page), Some("text/html"));
+    add("alternate", Some(page), Some(HTML));
     add("alternate", places.json.as_deref(), Some(JSON));
     add(
         "describedby",
@@ -159,8 +159,8 @@ fn links(document: &Document<'_>) -> Vec<Link> {
     add("current", places.current.as_deref(), Some(ATOM));
     add("prev-archive", places.prev_archive.as_deref(), Some(ATOM));
     add("next-archive", places.next_archive.as_deref(), Some(ATOM));
+    add("first", places.first.as_deref(), Some(ATOM));
     add("next", places.next.as_deref(), Some(ATOM));
-    add("previous", places.previous.as_deref(), Some(ATOM));
     links
 }
 

@@ -10,7 +10,7 @@ use crate::change::{Change, ChangeKind, ChangedPage, NetChange};
 use crate::moment::{Moment, Precision};
 use crate::text::readable;
 
-use super::words::href;
+use super::words::{href, language};
 
 /// What a page takes besides its address and its name, escaped twice.
 const LINE_BYTES: usize = 330;
@@ -219,7 +219,7 @@ fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
         facts,
         note: details.note.as_deref(),
         summary: details.summary.as_deref(),
-        language: details.language.as_deref(),
+        language: language(details.language.as_ref()),
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::SecondsFormat;
 use serde_json::{Value, json};
 
 use super::room::{Room, fitting};
-use super::words::{href, legal};
+use super::words::{href, language, legal};
 use super::{Document, Item, authors, subtitle};
 use crate::change::ChangedPage;
 
@@ -22,7 +22,7 @@ fn feed(document: &Document<'_>, room: Room) -> Value {
         .map(|(item, listed)| {
             let mut json = item_json(item, listed, room);
             if let Some(language) = document.language_of(item) {
-                json["language"] = language.as_str().into();
+                json["language"] = language.into();
             }
             json
         })
@@ -40,7 +40,8 @@ fn feed(document: &Document<'_>, room: Room) -> Value {
         }
     };
     add("feed_url", document.links.own.clone());
-    add("language", subject.about.language.clone());
+    let said = language(subject.about.language.as_ref());
+    add("language", said.map(str::to_owned));
     let next = document.links.next.as_ref();
     add(
         "next_url",
@@ -62,7 +63,7 @@ fn item_json(item: &Item<'_>, listed: &[ChangedPage<'_>], room: Room) -> Value {
     let time = item.updated_at.to_rfc3339_opts(digits, true);
     json!({
         "id": legal(&*item.id),
-        "url": href(&item.alternate(listed)),
+        "url": href(item.alternate(listed).0),
         "title": legal(room.cut(&item.title())),
         "content_html": legal(html),
         "date_published": time,

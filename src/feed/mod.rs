@@ -24,7 +24,10 @@ pub use content::{name as page_name, size_in_words, time_in_words};
 pub use json::write_json;
 
 use room::Room;
-use words::{legal, person_name};
+use words::{language, legal, media_type, person_name};
+
+/// What our own pages are, and those of sites as a whole.
+const HTML: &str = "text/html";
 
 /// What a feed is about: a collection, a whole site, or all that somebody follows.
 pub struct Subject<'a> {
@@ -108,10 +111,11 @@ pub struct Links {
     pub prev_archive: Option<String>,
     /// The archive after this one.
     pub next_archive: Option<String>,
-    /// The next page of older items, where there are no archives.
+    /// The first page, where there are several and no archives: every one of them names it, because the last one would
+    /// have nothing else that says so.
+    pub first: Option<String>,
+    /// The next page of older items.
     pub next: Option<String>,
-    /// The page of newer items before this one.
-    pub previous: Option<String>,
 }
 
 /// The items of an entry.
@@ -202,16 +206,25 @@ impl Item<'_> {
         content::html(&self.pages[pages], count, None, None)
     }
 
-    /// The page that a reader should open, if these are listed.
-    fn alternate(&self, listed: &[ChangedPage<'_>]) -> Cow<'_, str> {
+    /// How the entry that it was made from became items.
+    fn grain(&self) -> Grain {
+        match self.page {
+            Some(_) => Grain::Pages,
+            None => Grain::Checks,
+        }
+    }
+
+    /// The page that a reader should open, if these are listed, and its media type if that is known.
+    fn alternate(&self, listed: &[ChangedPage<'_>]) -> (&str, Option<&str>) {
         match (&self.pages[..], self.page, &self.url) {
             ([page], Some(_), url)
                 if content::is_there(page.net) && (!listed.is_empty() || url.is_none()) =>
             {
-                Cow::Borrowed(page.last.address())
+                let said = page.last.details.media_type.as_deref();
+                (page.last.address(), said.and_then(media_type))
             }
-            (_, _, Some(url)) => Cow::Borrowed(url),
-            _ => Cow::Borrowed(self.subject.page.as_str()),
+            (_, _, Some(url)) => (url, Some(HTML)),
+            _ => (self.subject.page.as_str(), Some(HTML)),
         }
     }
 
@@ -256,9 +269,9 @@ impl Document<'_> {
     }
 
     /// The language of an item, unless it is said of the document as a whole.
-    fn language_of<'a>(&self, item: &Item<'a>) -> Option<&'a String> {
-        let own = item.subject.about.language.as_ref();
-        own.filter(|own| self.subject.about.language.as_ref() != Some(*own))
+    fn language_of<'a>(&self, item: &Item<'a>) -> Option<&'a str> {
+        let own = language(item.subject.about.language.as_ref());
+        own.filter(|own| self.subject.about.language.as_deref() != Some(*own))
     }
 
     /// The items, newest first, each with the pages that there is room for.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::text::clean::is_language;
 use crate::text::is_legal;
 
 /// Whether a byte may stand anywhere in an address.
@@ -51,6 +52,23 @@ pub(super) fn legal<'a>(text: impl Into<Cow<'a, str>>) -> String {
     text.chars()
         .filter(|&character| is_good(character))
         .collect()
+}
+
+/// A language as it may be named in a feed. What was kept by earlier versions is not always one.
+pub(super) fn language(tag: Option<&String>) -> Option<&str> {
+    tag.map(String::as_str).filter(|tag| is_language(tag))
+}
+
+/// A media type as a link may name it (RFC 6838), without what is said besides.
+pub(super) fn media_type(text: &str) -> Option<&str> {
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let is_name = |name: &str| {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+        name.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && name.bytes().all(is_allowed)
+    };
+    let (kind, name) = essence.split_once('/')?;
+    (is_name(kind) && is_name(name)).then_some(essence)
 }
 
 /// An address as it may stand in a feed. What a URL may hold in practice is more than RFC 3986 has: brackets are for hosts
@@ -108,6 +126,21 @@ mod tests {
             ),
         ] {
             assert_eq!(href(url), written);
+        }
+    }
+
+    #[test]
+    fn a_media_type_is_two_names() {
+        for (given, written) in [
+            ("image/png", Some("image/png")),
+            ("image/svg+xml", Some("image/svg+xml")),
+            ("text/html; charset=utf-8", Some("text/html")),
+            ("text", None),
+            ("text/", None),
+            ("a/b/c", None),
+            ("text/html\"<i>", None),
+        ] {
+            assert_eq!(media_type(given), written);
         }
     }
 

@@ -73,11 +73,11 @@ pub async fn start(
     jobs.add(Job::new(WAKE, move |_, _| scheduler.wake())?)
         .await?;
     let (at, keep) = (upkeep.prune_at, upkeep.keep);
-    let db = store.clone();
+    let (db, today) = (store.clone(), clock.clone());
     let prune = Job::new_async(at.0.as_str(), move |_, _| {
-        let (store, listener) = (db.clone(), listener.clone());
+        let (store, listener, now) = (db.clone(), listener.clone(), today());
         Box::pin(async move {
-            let cleaned = clean(&store, &keep, &listener).await;
+            let cleaned = clean(&store, &keep, &listener, now).await;
             told("the nightly cleaning", cleaned);
         })
     });
@@ -107,15 +107,22 @@ fn told<T, E: std::fmt::Display>(what: &str, result: Result<T, E>) {
 }
 
 /// Forgets what is too old.
-pub async fn clean(store: &Store, keep: &Keep, listener: &WordsListener) -> Result<(), StoreError> {
-    let pruned = store.prune(keep).await?;
+pub async fn clean(
+    store: &Store,
+    keep: &Keep,
+    listener: &WordsListener,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let pruned = store.prune(keep, now).await?;
     for site in &pruned.sites {
         listener(*site);
     }
+    let sessions = store.clear_sessions(now).await?;
     store.optimize().await?;
     info!(
         checks = pruned.checks,
         changes = pruned.changes,
+        sessions,
         "forgot what is too old"
     );
     Ok(())

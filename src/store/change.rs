@@ -6,11 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
+use rusqlite::{CachedStatement, Connection, Row};
 use url::Url;
 
 use super::shape::{Columns, Shape};
-use super::value::{self, micros};
+use super::site::reworded;
+use super::value;
 use super::{Store, StoreError, json};
 use crate::change::Change;
 use crate::memory::PageKey;
@@ -155,8 +156,7 @@ impl Store {
                 }
             }
             if given > 0 {
-                db.prepare_cached("UPDATE sites SET reworded_at = ?2 WHERE id = ?1")?
-                    .execute((site.0, micros(now)))?;
+                reworded(db, site, now)?;
             }
             Ok(given > 0)
         })
@@ -262,29 +262,6 @@ impl<'a> Writer<'a> {
             .execute((collection.0, n, at, shape, url, &change.title, details))?;
         Ok(())
     }
-}
-
-/// The latest start among the changes of a collection below a number.
-pub(super) fn latest_before(
-    db: &Connection,
-    collection: CollectionId,
-    n: i64,
-) -> Result<Option<DateTime<Utc>>, StoreError> {
-    // The seconds decide first; nanoseconds, the topmost bits of the shape, only among those of the same second.
-    let mut statement = db.prepare_cached(
-        "SELECT at, max(shape >> 18) AS nanos FROM changes WHERE collection = ?1 AND n < ?2 AND at = (
-           SELECT max(at) FROM changes WHERE collection = ?1 AND n < ?2) GROUP BY at",
-    )?;
-    let found: Option<(i64, u32)> = statement
-        .query_row((collection.0, n), |row| {
-            Ok((row.get("at")?, row.get("nanos")?))
-        })
-        .optional()?;
-    let Some((at, nanos)) = found else {
-        return Ok(None);
-    };
-    let latest = DateTime::from_timestamp(at, nanos);
-    latest.map(Some).ok_or(StoreError::Unreadable("datetime"))
 }
 
 #[cfg(test)]

@@ -134,9 +134,10 @@ impl Store {
     /// Whether an entry of a collection with this number would have been pruned.
     pub async fn is_pruned(&self, collection: CollectionId, n: i64) -> Result<bool, StoreError> {
         self.read(move |db| {
+            // Places begin at 0, and those of entries that went stay empty.
             let mut statement = db.prepare_cached(
-                "SELECT 1 FROM collections WHERE id = ?1 AND horizon IS NOT NULL
-                   AND ?2 BETWEEN 0 AND (SELECT min(first_n) FROM entries WHERE collection = ?1)",
+                "SELECT 1 WHERE ?2 BETWEEN 0 AND (
+                   SELECT iif(place > 0, first_n, -1) FROM entries WHERE collection = ?1 ORDER BY first_n LIMIT 1)",
             )?;
             Ok(statement.exists((collection.0, n))?)
         })

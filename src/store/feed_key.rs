@@ -131,6 +131,29 @@ impl Store {
         .await
     }
 
+    /// When the private feed of an account last became another one in a way that the time of its newest entry does not
+    /// tell: a site was followed or no longer followed, or one of them tells something in other words.
+    pub async fn feed_reworded_at(
+        &self,
+        account: AccountId,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT max(at) AS at FROM (
+                   SELECT unfollowed_at AS at FROM accounts WHERE id = ?1
+                   UNION ALL SELECT created_at FROM subscriptions WHERE account = ?1
+                   UNION ALL SELECT reworded_at FROM sites
+                     WHERE id IN (SELECT site FROM subscriptions WHERE account = ?1))",
+            )?;
+            let mut rows = statement.query([account.0])?;
+            match rows.next()? {
+                Some(row) => value::optional_instant(row, "at"),
+                None => Ok(None),
+            }
+        })
+        .await
+    }
+
     /// The entries that an account follows after a place, those found last first.
     pub async fn followed_entries(
         &self,

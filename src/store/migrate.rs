@@ -25,7 +25,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0010_reports_that_stay.sql"),
     include_str!("../../migrations/0011_described_by.sql"),
     include_str!("../../migrations/0012_times_of_entries.sql"),
-    include_str!("../../migrations/0013_rounds.sql"),
+    include_str!("../../migrations/0013_unfollowed.sql"),
+    include_str!("../../migrations/0014_rounds.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

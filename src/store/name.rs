@@ -3,9 +3,9 @@
 //! An id is a tag URI (RFC 4151). It does not depend on where this instance is served, so that feeds survive a move.
 
 use chrono::{DateTime, Utc};
-use url::{Host, Url};
+use url::Url;
 
-use crate::text::readable_address;
+use crate::text::{readable_address, tag};
 
 /// Longer names are of no help to anybody.
 const MAX_SLUG_CHARS: usize = 60;
@@ -34,12 +34,7 @@ pub(super) struct Minter<'a> {
 impl Minter<'_> {
     /// The id of the `number`th thing of a kind.
     pub(super) fn mint(&self, kind: &str, number: &str) -> String {
-        let host = match self.url.host() {
-            // Brackets and colons are not allowed there.
-            Some(Host::Ipv6(address)) => format!("{:032x}.ip6", address.to_bits()),
-            Some(host) => host.to_string(),
-            None => "localhost".to_owned(),
-        };
+        let host = tag::authority(self.url);
         let day = self.now.format("%Y-%m-%d");
         format!(
             "tag:{host},{day}:sitebell:{}:{kind}:{number}",
@@ -188,6 +183,7 @@ mod tests {
     fn an_id_can_be_a_tag_wherever_the_site_is() {
         for (address, host) in [
             ("https://bücher.example/", "xn--bcher-kva.example"),
+            ("http://my_den.example/", "my-den.example"),
             ("http://127.0.0.1:8080/", "127.0.0.1"),
             ("http://[::1]/", "00000000000000000000000000000001.ip6"),
         ] {

@@ -2,14 +2,18 @@
 //!
 //! Of a collection the oldest changes go, by entries as a whole, so that an entry is either complete or gone; the
 //! [`FEED_ENTRIES`] newest entries of every collection stay whatever the limit says, for they are what feeds show. The
-//! collection's horizon moves to the latest datetime among all that went, so that none of them is announced again.
+//! collection's horizon moves to the latest datetime among all that went, so that none of them is announced again. It
+//! never moves beyond the present, for whatever happens next would count as known; a change whose time is not over stays
+//! known by itself, without its entry, until it is.
 
 use std::collections::BTreeSet;
 
-use chrono::SecondsFormat;
+use chrono::{DateTime, SecondsFormat, Utc};
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Store, StoreError, change, file, memory};
+use super::shape::Shape;
+use super::site::reworded;
+use super::{Store, StoreError, file, memory};
 use crate::site::{CollectionId, SiteId};
 
 /// As many entries as a feed has.
@@ -50,7 +54,7 @@ pub struct Pruned {
 
 impl Store {
     /// Forgets what is beyond the limits, a little at a time so that checks can be saved in between.
-    pub async fn prune(&self, keep: &Keep) -> Result<Pruned, StoreError> {
+    pub async fn prune(&self, keep: &Keep, now: DateTime<Utc>) -> Result<Pruned, StoreError> {
         let keep = *keep;
         let mut pruned = Pruned::default();
         let mut after = SiteId(0);
@@ -64,7 +68,14 @@ impl Store {
         }
         for (site, collection) in self.read_long(move |db| too_large(db, keep)).await? {
             let (changes, entries) = self
-                .write(move |db| prune_changes(db, collection, keep))
+                .write(move |db| {
+                    let (changes, entries) = prune_changes(db, collection, keep, now)?;
+                    // Nothing leads to the oldest archives any more.
+                    if entries > 0 {
+                        reworded(db, site, now)?;
+                    }
+                    Ok((changes, entries))
+                })
                 .await?;
             pruned.changes += changes;
             pruned.entries += entries;
@@ -121,29 +132,72 @@ fn prune_changes(
     db: &Connection,
     collection: CollectionId,
     keep: Keep,
+    now: DateTime<Utc>,
 ) -> Result<(u64, u64), StoreError> {
     let Some(first) = first_to_keep(db, collection, keep)? else {
-        return Ok((0, 0));
-    };
-    let Some(latest) = change::latest_before(db, collection, first)? else {
         return Ok((0, 0));
     };
     let mut statement = db.prepare_cached("SELECT horizon FROM collections WHERE id = ?1")?;
     let mut rows = statement.query([collection.0])?;
     let row = rows.next()?.ok_or(StoreError::NotFound("collection"))?;
-    let horizon = memory::horizon_from_row(row)?.map_or(latest, |horizon| horizon.max(latest));
-    let changes = db
-        .prepare_cached("DELETE FROM changes WHERE collection = ?1 AND n < ?2")?
-        .execute((collection.0, first))?;
+    let over = over(db, collection, first, keep, now)?;
+    let horizon = memory::horizon_from_row(row)?.max(over.latest);
+    let mut delete =
+        db.prepare_cached("DELETE FROM changes WHERE collection = ?1 AND n BETWEEN ?2 AND ?3")?;
+    let mut changes = 0;
+    for (first, last) in over.ranges {
+        changes += delete.execute((collection.0, first, last))?;
+    }
     let entries = db
         .prepare_cached("DELETE FROM entries WHERE collection = ?1 AND first_n < ?2")?
         .execute((collection.0, first))?;
-    let horizon = horizon.to_rfc3339_opts(SecondsFormat::Nanos, true);
+    let horizon = horizon.map(|horizon| horizon.to_rfc3339_opts(SecondsFormat::Nanos, true));
     db.prepare_cached(
         "UPDATE collections SET horizon = ?2, change_count = change_count - ?3 WHERE id = ?1",
     )?
     .execute((collection.0, horizon, changes as i64))?;
     Ok((changes as u64, entries as u64))
+}
+
+/// Changes that can go.
+#[derive(Default)]
+struct Over {
+    /// The first and the last number of each row of them, newest first.
+    ranges: Vec<(i64, i64)>,
+    /// The latest start among them that does not lie in the future.
+    latest: Option<DateTime<Utc>>,
+}
+
+/// The changes before a number whose time is over, so that the horizon can stand for them. Of the others as many stay as
+/// changes are kept, or a site could make us keep any number of them; beyond that one may be announced again.
+fn over(
+    db: &Connection,
+    collection: CollectionId,
+    first: i64,
+    keep: Keep,
+    now: DateTime<Utc>,
+) -> Result<Over, StoreError> {
+    let mut statement = db.prepare_cached(
+        "SELECT n, at, shape FROM changes WHERE collection = ?1 AND n < ?2 ORDER BY n DESC",
+    )?;
+    let mut rows = statement.query((collection.0, first))?;
+    let (mut over, mut stays, mut is_row) = (Over::default(), 0, false);
+    while let Some(row) = rows.next()? {
+        let n = row.get("n")?;
+        let datetime = Shape::read(row.get("at")?, row.get("shape")?)?.datetime;
+        if datetime.latest() > now && stays < keep.changes_per_collection {
+            (stays, is_row) = (stays + 1, false);
+            continue;
+        }
+        let start = Some(datetime.start()).filter(|start| *start <= now);
+        over.latest = over.latest.max(start);
+        match over.ranges.last_mut().filter(|_| is_row) {
+            Some(range) => range.0 = n,
+            None => over.ranges.push((n, n)),
+        }
+        is_row = true;
+    }
+    Ok(over)
 }
 
 /// The number of the first change that stays: within the limit, not inside an entry, and not in the newest entries.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 use url::Url;
 
 use super::name::{Minter, collection_slug};
+use super::site::reworded;
 use super::title::Titles;
 use super::value::{self, integer, micros};
 use super::{Cursor, Store, StoreError, change, check, entry, json, pages, round, shape};
@@ -29,7 +30,8 @@ pub struct Saved {
     pub after: Cursor,
     /// Whether something changed that a feed or a page shows.
     pub is_visible: bool,
-    /// Whether what was shown before is said in other words now.
+    /// Whether feeds are others now in a way that the time of their newest entry does not tell: in other words, or with
+    /// entries of earlier times.
     pub is_reworded: bool,
     /// Whether this check had ended before; then nothing was written.
     pub already_saved: bool,
@@ -101,7 +103,10 @@ fn save(
         saved.is_reworded |= describe_site(db, site, found)?;
     }
     saved.is_visible |= saved.is_reworded;
-    save_site(db, site, record, next, saved.is_reworded)?;
+    save_site(db, site, record, next)?;
+    if saved.is_reworded {
+        reworded(db, site, record.finished_at)?;
+    }
     Ok(saved)
 }
 
@@ -191,6 +196,8 @@ fn save_collection(
         }
         let range = (first, next.n - 1);
         let entry_id = entries.add(site, id, range, (place, next.entry), entry)?;
+        // Readers are told times to the second.
+        saved.is_reworded |= entry.updated_at.timestamp() < minter.now.timestamp();
         saved.entries.push(entry_id);
         (place, next.entry) = (place + 1, next.entry + 1);
         saved.is_visible = true;
@@ -356,15 +363,13 @@ fn save_site(
     site: SiteId,
     record: &CheckRecord,
     next: Option<Next>,
-    is_reworded: bool,
 ) -> Result<(), StoreError> {
     // The operator's pause is kept beside the status, and outlives a check that was under way.
     let status = Some(record.status).filter(|status| *status != SiteStatus::Paused);
     // By place, as all that every check writes: looking for names takes as long as writing.
     let update =
         "UPDATE sites SET status = ifnull(?2, status), interval_secs = ?3, failures = ?4, last_check_at = ?5,
-           next_check_at = ?6, quiet_until = ?7, next_n = ifnull(?8, next_n), next_entry = ifnull(?9, next_entry),
-           reworded_at = iif(?10, ?5, reworded_at)
+           next_check_at = ?6, quiet_until = ?7, next_n = ifnull(?8, next_n), next_entry = ifnull(?9, next_entry)
          WHERE id = ?1";
     db.prepare_cached(update)?.execute((
         site.0,
@@ -376,7 +381,6 @@ fn save_site(
         record.quiet_until.map(micros),
         next.map(|next| next.n),
         next.map(|next| next.entry),
-        is_reworded,
     ))?;
     Ok(())
 }

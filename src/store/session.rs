@@ -108,6 +108,16 @@ impl Store {
         .await
     }
 
+    /// Clears away the sessions of all accounts that are over; how many.
+    pub async fn clear_sessions(&self, now: DateTime<Utc>) -> Result<usize, StoreError> {
+        self.write(move |db| {
+            let sql = "DELETE FROM sessions WHERE expires_at <= ?1 OR seen_at <= ?2";
+            let mut statement = db.prepare_cached(sql)?;
+            Ok(statement.execute((micros(now), micros(now - IDLE)))?)
+        })
+        .await
+    }
+
     /// Ends a session of an account; whether it had that one.
     pub async fn end_session(&self, account: AccountId, id: SessionId) -> Result<bool, StoreError> {
         self.write(move |db| {

@@ -51,7 +51,7 @@ pub struct SiteRow {
     pub next_check_at: Option<DateTime<Utc>>,
     /// When it was added.
     pub added_at: DateTime<Utc>,
-    /// When words that were shown of it already became others.
+    /// When its feeds last became others in a way that the time of their newest entry does not tell.
     pub reworded_at: Option<DateTime<Utc>>,
     /// Entries that it ever had.
     pub entry_count: i64,
@@ -209,6 +209,10 @@ impl Store {
                 "INSERT OR IGNORE INTO removed_sites (slug, removed_at) SELECT slug, ?2 FROM sites WHERE id = ?1",
             )?
             .execute((id.0, micros(now)))?;
+            db.prepare_cached(
+                "UPDATE accounts SET unfollowed_at = ?2 WHERE id IN (SELECT account FROM subscriptions WHERE site = ?1)",
+            )?
+            .execute((id.0, micros(now)))?;
             let removed = db
                 .prepare_cached("DELETE FROM sites WHERE id = ?1")?
                 .execute([id.0])?;
@@ -308,6 +312,18 @@ impl Store {
         })
         .await
     }
+}
+
+/// Notes that the feeds of a site are others from now on, although no new entry says so. A clock that was set back moves
+/// nothing back.
+pub(super) fn reworded(
+    db: &Connection,
+    site: SiteId,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE sites SET reworded_at = max(ifnull(reworded_at, ?2), ?2) WHERE id = ?1";
+    db.prepare_cached(sql)?.execute((site.0, micros(now)))?;
+    Ok(())
 }
 
 fn known(db: &Connection, site: &SiteUrl) -> Result<Option<SiteId>, StoreError> {

@@ -101,11 +101,16 @@ impl Store {
         &self,
         account: AccountId,
         id: SubscriptionId,
+        now: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
         self.write(move |db| {
             let removed = db
                 .prepare_cached("DELETE FROM subscriptions WHERE account = ?1 AND id = ?2")?
                 .execute((account.0, id.0))?;
+            if removed > 0 {
+                db.prepare_cached("UPDATE accounts SET unfollowed_at = ?2 WHERE id = ?1")?
+                    .execute((account.0, micros(now)))?;
+            }
             Ok(removed > 0)
         })
         .await

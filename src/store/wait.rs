@@ -75,6 +75,8 @@ impl Drop for Undo<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
     use crate::store::{file, migrate};
 
@@ -133,13 +135,19 @@ mod tests {
     #[test]
     fn a_lock_of_another_program_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
+        let mut db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
         let other = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
-        db.busy_timeout(Duration::ZERO).unwrap();
+        let (refused, was_refused) = mpsc::channel();
+        let refuse = move |_tries| {
+            // Nobody listens any more once the lock is gone.
+            let _ = refused.send(());
+            false
+        };
+        db.busy_handler(Some(refuse)).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                sleep(Duration::from_millis(50));
+                was_refused.recv().unwrap();
                 other.execute_batch("COMMIT").unwrap();
             });
             write(&db, |db| add(db, "patient")).unwrap();

@@ -40,19 +40,22 @@ pub fn language(text: &str) -> Option<String> {
 
 /// The same in room that is there already.
 pub fn language_in(mut room: String, text: &str) -> Option<String> {
-    let tag = text.trim().as_bytes();
-    let shaped = tag.len() >= 2
-        && tag.len() <= MAX_LANGUAGE_CHARS
-        && tag[0].is_ascii_alphabetic()
-        && tag
-            .split(|byte| matches!(byte, b'-' | b'_'))
-            .all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_alphanumeric));
-    if !shaped {
-        return None;
-    }
     room.clear();
     room.extend(text.trim().chars().map(|c| if c == '_' { '-' } else { c }));
-    Some(room)
+    is_language(&room).then_some(room)
+}
+
+/// Whether a text is shaped like a language tag: two or three letters, then parts of up to eight letters and digits. Longer
+/// first parts are allowed for languages that nobody has registered, and are names such as `English`.
+pub fn is_language(tag: &str) -> bool {
+    let mut parts = tag.split('-');
+    let first = parts.next().unwrap_or_default();
+    tag.len() <= MAX_LANGUAGE_CHARS
+        && matches!(first.len(), 2 | 3)
+        && first.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && parts.all(|part| {
+            matches!(part.len(), 1..=8) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
 }
 
 /// One line of at most `max_chars` characters, the last of them an ellipsis if something was cut.
@@ -122,6 +125,7 @@ pub(super) fn is_unwanted(c: char) -> bool {
             | '\u{202a}'..='\u{202e}'       // direction embeddings and overrides
             | '\u{2060}'..='\u{206f}'       // invisible operators, direction isolates
             | '\u{feff}'                    // byte order mark
+            | '\u{fffd}'                    // stands for bytes that could not be read
             | '\u{fffe}'..='\u{ffff}'       // not XML 1.0 characters
         )
 }
@@ -142,6 +146,7 @@ mod tests {
     fn text_without_a_visible_character_is_nothing() {
         assert_eq!(title(""), None);
         assert_eq!(title(" \n\u{200b}\u{feff}\u{1}"), None);
+        assert_eq!(title("\u{fffd}\u{fffd} \u{fffd}"), None);
     }
 
     #[test]
@@ -151,7 +156,7 @@ mod tests {
             .chain(0x200b..=0x200f)
             .chain(0x202a..=0x202e)
             .chain(0x2066..=0x2069)
-            .chain([0x61c, 0xfeff, 0xfffe, 0xffff]);
+            .chain([0x61c, 0xfeff, 0xfffd, 0xfffe, 0xffff]);
         for code in forbidden {
             let c = char::from_u32(code).unwrap();
             let cleaned = title(&format!("a{c}b")).unwrap();
@@ -209,8 +214,24 @@ mod tests {
 
     #[test]
     fn only_language_tags_are_languages() {
-        assert_eq!(language(" pt_BR "), Some("pt-BR".into()));
-        for bad in ["", "e", "en us", "12", "en--US", "<b>", &"a".repeat(36)] {
+        for (given, tag) in [(" pt_BR ", "pt-BR"), ("gsw", "gsw"), ("de-1996", "de-1996")] {
+            assert_eq!(language(given).as_deref(), Some(tag));
+        }
+        let long = "a".repeat(36);
+        for bad in [
+            "",
+            "e",
+            "en us",
+            "12",
+            "en--US",
+            "<b>",
+            "English",
+            "Portuguese",
+            "en-Portuguese",
+            "e1",
+            "en-",
+            &long,
+        ] {
             assert_eq!(language(bad), None, "{bad}");
         }
     }

@@ -6,6 +6,7 @@ pub mod address;
 pub mod clean;
 mod readable;
 pub mod seek;
+pub mod tag;
 
 use std::fmt::Write as _;
 

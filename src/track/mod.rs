@@ -13,6 +13,13 @@ use crate::change::{Change, Entry};
 use crate::memory::{CollectionMemory, Finding, NewEntry};
 use crate::moment::Moment;
 
+/// Nothing is told as having happened before there were websites: such dates are those of clocks that were never set, and
+/// of archives that keep none. Readers and validators take them for mistakes.
+const EARLIEST: DateTime<Utc> = match DateTime::from_timestamp(631_152_000, 0) {
+    Some(beginning_of_1990) => beginning_of_1990,
+    None => DateTime::UNIX_EPOCH,
+};
+
 /// A new feed starts with at most this many entries; what is older is known and silent.
 pub const FIRST_ENTRIES: usize = 50;
 
@@ -50,12 +57,13 @@ pub fn track(
 ) -> Tracked {
     let is_first =
         memory.is_none_or(|memory| memory.change_count == 0 && memory.covered_until.is_none());
-    // A site that listed its pages and now tells its changes: what happened before was told in another way.
+    // A site that listed its pages and now tells its changes: what happened before was told in another way. A day that
+    // was not over then may have brought more, and what the list told of it is known.
     let told_until = memory
         .filter(|memory| memory.pages.is_some())
         .and_then(|memory| memory.covered_until);
     let is_told =
-        |change: &Change| told_until.is_some_and(|until| change.datetime.start() <= until);
+        |change: &Change| told_until.is_some_and(|until| change.datetime.latest() <= until);
     let (told, changes): (Vec<_>, Vec<_>) = finding.changes.into_iter().partition(is_told);
     let past = changes
         .iter()
@@ -96,12 +104,16 @@ pub fn track(
     }
 }
 
+/// When a change was made, as an entry tells it. One that is dated in the future was made by now, whatever it says.
+pub fn made_at(datetime: &Moment, now: DateTime<Utc>) -> DateTime<Utc> {
+    datetime.start().max(EARLIEST).min(now)
+}
+
 /// Splits the changes of a first check into those that are only remembered and one entry for each of the last days.
 fn first_announcement(changes: Vec<Change>, now: DateTime<Utc>) -> (Vec<Change>, Vec<NewEntry>) {
     let mut days: Vec<(NaiveDate, NewEntry)> = Vec::new();
     for change in changes {
-        // A change that is dated in the future was made by now, whatever it says.
-        let made_at = change.datetime.start().min(now);
+        let made_at = made_at(&change.datetime, now);
         let day = made_at.date_naive();
         match days.last_mut() {
             Some((last, entry)) if *last == day => {
@@ -150,7 +162,7 @@ mod tests {
 
     use super::*;
     use crate::change::{ChangeKind, Details};
-    use crate::memory::{ChangeKey, Known};
+    use crate::memory::{ChangeKey, Known, PagesMemory};
     use crate::site::{About, CollectionId};
 
     fn change(url: &str, datetime: &str) -> Change {
@@ -256,6 +268,23 @@ mod tests {
     }
 
     #[test]
+    fn changes_of_clocks_that_were_never_set_share_the_earliest_entry() {
+        let changes = [
+            change("https://s.example/a", "0001-01-01"),
+            change("https://s.example/b", "1970-01-01"),
+            change("https://s.example/c", "1980-01-01T00:00:00Z"),
+            change("https://s.example/d", "1990-01-02"),
+        ];
+        assert_eq!(
+            first(&changes),
+            [
+                ("1990-01-02".into(), "1990-01-02T00:00:00+00:00".into(), 1),
+                ("1990-01-01".into(), "1990-01-01T00:00:00+00:00".into(), 3),
+            ]
+        );
+    }
+
+    #[test]
     fn a_change_in_the_future_is_announced_today_and_hides_nothing() {
         let tracked = track(
             None,
@@ -308,6 +337,36 @@ mod tests {
             Some("2026-03-05T00:00:01Z".into())
         );
         assert_eq!(gap("2026-03-08"), Some("2026-03-08".into()));
+    }
+
+    #[test]
+    fn a_log_that_follows_a_list_tells_again_what_may_have_happened_after_it() {
+        let memory = CollectionMemory {
+            pages: Some(PagesMemory::default()),
+            ..memory()
+        };
+        let told = |datetime: &str| {
+            let change = change("https://s.example/a", datetime);
+            track(Some(&memory), finding(&[change]), now(), now())
+        };
+        for before in ["2026-03-03", "2026-02", "2026-03-05T00:00:00Z"] {
+            let tracked = told(before);
+            assert_eq!((tracked.silent.len(), tracked.entries.len()), (1, 0));
+        }
+        // The list was read at midnight UTC, when it was still the day before in other places.
+        for after in [
+            "2026-03-05",
+            "2026-03-04",
+            "2026-03",
+            "2026-03-05T00:00:01Z",
+        ] {
+            let tracked = told(after);
+            assert_eq!(
+                (tracked.silent.len(), tracked.entries.len()),
+                (0, 1),
+                "{after}"
+            );
+        }
     }
 
     #[test]

@@ -106,7 +106,8 @@ async fn unfollow(own: SignedIn, form: Form) -> Answer {
     let known = subscriptions.into_iter().find(|known| known.id == id);
     let known = known.ok_or(WebError::NotFound("subscription"))?;
     let site = service.store.site(known.site).await?;
-    service.store.unsubscribe(account, id).await?;
+    let now = (service.clock)();
+    service.store.unsubscribe(account, id, now).await?;
     service.feeds.changed(Source::Account(account));
     if let Some(site) = site {
         let collection = known.collection.map(|id| id.0.to_string());

@@ -6,6 +6,7 @@ use url::{Url, form_urlencoded};
 
 use super::assets;
 use crate::site::{CheckId, SiteId};
+use crate::text::tag;
 
 /// Makes addresses.
 #[derive(Debug, Clone)]
@@ -222,10 +223,9 @@ impl Paths {
         format!("{url}?key={key}{by_page}{}", after.unwrap_or_default())
     }
 
-    /// Our own host, as far as the operator says.
-    pub fn host(&self) -> String {
-        let host = self.root.host_str().unwrap_or("localhost");
-        host.trim_matches(['[', ']']).replace(':', "-")
+    /// Who mints the ids of private feeds: our own host, as far as the operator says.
+    pub fn authority(&self) -> String {
+        tag::authority(&self.root)
     }
 
     /// The page of an entry.

@@ -25,6 +25,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
 use url::Url;
 
 /// A request as it came in.
@@ -233,6 +234,8 @@ struct State {
     always: Mutex<HashMap<String, Arc<Handler>>>,
     folder: Mutex<Option<PathBuf>>,
     seen: Mutex<Vec<Seen>>,
+    /// How many these are, for whoever waits for them.
+    count: watch::Sender<usize>,
     connections: AtomicUsize,
     is_closing: AtomicBool,
 }
@@ -347,14 +350,15 @@ impl FakeSite {
     }
 
     pub fn forget_requests(&self) {
-        self.state.seen.lock().unwrap().clear();
+        let mut seen = self.state.seen.lock().unwrap();
+        seen.clear();
+        self.state.count.send_replace(0);
     }
 
     /// Waits until so many requests have come in.
     pub async fn wait_for_requests(&self, count: usize) {
-        while self.requests().len() < count {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        let mut seen = self.state.count.subscribe();
+        seen.wait_for(|seen| *seen >= count).await.unwrap();
     }
 
     pub fn connections(&self) -> usize {
@@ -390,7 +394,7 @@ impl State {
     fn converse(&self, stream: &TcpStream, connection: usize) -> io::Result<()> {
         let mut reader = BufReader::new(stream);
         while let Some(seen) = read_request(&mut reader, connection)? {
-            self.seen.lock().unwrap().push(seen.clone());
+            self.note(seen.clone());
             let reply = self.reply(&seen);
             if let Some(gate) = &reply.gate {
                 gate.pass();
@@ -400,6 +404,12 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    fn note(&self, request: Seen) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push(request);
+        self.count.send_replace(seen.len());
     }
 
     fn reply(&self, seen: &Seen) -> Reply {

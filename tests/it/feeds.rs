@@ -1,6 +1,7 @@
 //! Feeds over HTTP, as readers meet them: valid, honest, and never rendered twice.
 
 pub mod ids; // the same for ever
+mod odd; // sources that say what no feed may say
 mod parsers; // every feed, read by three parsers
 mod readers; // programs that people read feeds with
 mod rendering; // when a feed is rendered, and when not
@@ -21,6 +22,7 @@ use sitebell::store::Keep;
 
 use crate::ask::{Answered, Ask};
 use crate::den::Den;
+use crate::fake_site::Reply;
 use crate::storing::{collection, record};
 use crate::world::World;
 
@@ -88,6 +90,18 @@ impl Followed {
     fn feed(&self, path: &str) -> Feed {
         read(&self.answer(path))
     }
+
+    /// The time that a feed gives to readers that know only times.
+    fn modified(&self, path: &str) -> String {
+        let answer = self.answer(path);
+        answer.header("last-modified").unwrap().to_owned()
+    }
+
+    /// What such a reader is answered.
+    fn since(&self, path: &str, date: &str) -> Answered {
+        let ask = Ask::get(path).header("If-Modified-Since", date);
+        self.world.ask(ask)
+    }
 }
 
 /// A feed as a reader has it. That it is valid was seen when it was asked for.
@@ -140,6 +154,16 @@ async fn a_collection_and_its_site_have_feeds_with_the_entries_of_every_check() 
     assert_ne!(whole.id, feed.id);
     for entry in &whole.entries {
         assert_eq!(entry.source.as_ref().unwrap().id, feed.id);
+    }
+    // Whoever looks for an entry in the feed that it names as its source finds it there.
+    let by_page = |path: String| followed.feed(&format!("{path}?entries=pages"));
+    let (feed_by_page, whole_by_page) = (
+        by_page(followed.collection_path()),
+        by_page(followed.feed_path()),
+    );
+    for entry in &whole_by_page.entries {
+        assert_eq!(entry.source.as_ref().unwrap().id, feed_by_page.id);
+        assert!(feed_by_page.entries.iter().any(|own| own.id == entry.id));
     }
 
     followed
@@ -280,7 +304,11 @@ async fn what_was_pruned_is_gone_and_nothing_leads_there() {
         changes_per_collection: 60,
         ..Keep::default()
     };
+    let date = followed.modified(&followed.feed_path());
+    followed.world.pass(TimeDelta::minutes(1));
+    assert_eq!(followed.since(&followed.feed_path(), &date).status, 304);
     followed.world.clean(&keep).await;
+    assert_eq!(followed.since(&followed.feed_path(), &date).status, 200);
     for feed in [followed.collection_path(), followed.feed_path()] {
         let (mut count, mut next) = (0, Some(feed));
         while let Some(path) = next {
@@ -681,6 +709,16 @@ async fn all_that_a_list_of_pages_may_tell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_an_entry_leads_readers_to_the_feed() {
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let feed = followed.feed(&followed.collection_path());
+    let page = followed.answer(&path(&feed.entries[0].links[0].href));
+    let link = link(&feed, "self").unwrap();
+    let found = format!("title=\"The Fox Den: All changes\" href=\"{link}\"");
+    assert!(page.text().contains(&found), "{}", page.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_never_was_is_404_what_was_removed_is_410_and_a_missing_slash_is_301() {
     let followed = Followed::new(&["created /a 2026-03-01"]).await;
     let site = followed.site();
@@ -826,6 +864,62 @@ async fn a_reader_that_knows_only_times_gets_what_was_told_before_somebody_follo
     // All that the other site told is older than that.
     follow(owl);
     assert_eq!(read(&since()).entries.len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_knows_only_times_gets_what_came_late_with_old_dates() {
+    let den = Den::new();
+    den.site.serve(LIST, Reply::status(500));
+    let world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let followed = Followed { den, world, site };
+    let path = followed.collection_path();
+    let date = followed.modified(&path);
+    assert_eq!(followed.since(&path, &date).status, 304);
+    followed.change(&["created /a 2026-03-01"]).await;
+    let late = followed.since(&path, &date);
+    assert_eq!(read(&late).entries.len(), 1);
+    let date = late.header("last-modified").unwrap();
+    followed.world.pass(TimeDelta::days(2));
+    followed.world.scheduler().idle().await;
+    assert_eq!(followed.since(&path, date).status, 304);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_private_feed_never_goes_back() {
+    let owl = Den::named("owl.example");
+    let followed = Followed::new(&["created /a 2026-03-01"]).await;
+    let owl = followed.world.follow(&owl.url("/")).await;
+    let bob = |ask: Ask| followed.world.ask(ask.token(&followed.world.bob));
+    let made = bob(Ask::new("POST", "/api/v1/feed-key")).json(201);
+    let address = path(made["feed_url"].as_str().unwrap());
+    let follow = |site: SiteId| {
+        let follow = serde_json::json!({"site": site.0});
+        let made = bob(Ask::post("/api/v1/subscriptions", &follow)).json(201);
+        followed.world.pass(TimeDelta::minutes(1));
+        made["id"].clone()
+    };
+    follow(followed.site);
+    let last_one = follow(owl);
+    let date = || DateTime::parse_from_rfc2822(&followed.modified(&address)).unwrap();
+    let mut last = date();
+    // The one that was followed last goes first, then the operator removes the other one.
+    for path in [
+        format!("/api/v1/subscriptions/{last_one}"),
+        format!("/api/v1/sites/{}", followed.site),
+    ] {
+        let ask = Ask::new("DELETE", &path);
+        let answer = match path.contains("/sites/") {
+            true => followed.world.ask(ask.token(&followed.world.alice)),
+            false => bob(ask),
+        };
+        assert_eq!(answer.status, 204, "{path}");
+        assert!(date() > last, "{path}");
+        last = date();
+        followed.world.pass(TimeDelta::minutes(1));
+        assert_eq!(date(), last);
+    }
+    assert!(followed.feed(&address).entries.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

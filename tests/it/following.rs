@@ -9,7 +9,7 @@ use sitebell::memory::Outcome;
 use sitebell::schedule::check_and_save;
 use sitebell::schedule::policy::Policy;
 use sitebell::site::{SiteId, SiteStatus};
-use sitebell::store::{ChangeRow, CheckRow, SiteRow, Store};
+use sitebell::store::{ChangeRow, CheckRow, Keep, SiteRow, Store};
 use tempfile::TempDir;
 use url::Url;
 
@@ -162,6 +162,35 @@ async fn what_is_known_is_never_announced_again() {
         follower.last_check().await.outcome,
         Some(Outcome::Unchanged)
     );
+}
+
+#[tokio::test]
+async fn a_change_of_the_future_hides_nothing_when_its_entry_is_forgotten() {
+    let den = den_with(&["updated /b 2062-03-01"]);
+    let follower = Follower::of(&den).await;
+    let check_with = async |told: Vec<String>| {
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        den.change_list(LIST, "from='2026-01-01'", &told);
+        follower.check().await
+    };
+    let pages = |count: usize| {
+        let pages = (0..count).map(|n| format!("updated /page-{n} 2026-03-01"));
+        pages.chain(["updated /b 2062-03-01".to_owned()])
+    };
+    // One entry more than a feed has, so that the first one can go.
+    for count in 0..=50 {
+        assert_eq!(check_with(pages(count).collect()).await.len(), 1);
+    }
+    let keep = Keep {
+        changes_per_collection: 10,
+        ..Keep::default()
+    };
+    let now = follower.row().await.last_check_at.unwrap();
+    let pruned = follower.store().prune(&keep, now).await.unwrap();
+    assert_eq!(pruned.entries, 1);
+    let new = "created /new 2026-04-30".to_owned();
+    let told = pages(50).chain([new.clone()]).collect();
+    assert_eq!(check_with(told).await, [new]);
 }
 
 #[tokio::test]

@@ -337,8 +337,45 @@ async fn at_night_a_copy_is_made_and_old_copies_go_but_nothing_else_does() {
     let (changes, _) = store.changes(site, None, 10).await.unwrap();
     assert_eq!(changes.len(), 2);
     let quiet: WordsListener = Arc::new(|_| ());
-    let cleaned = upkeep::clean(&store, &Keep::default(), &quiet).await;
+    let cleaned = upkeep::clean(&store, &Keep::default(), &quiet, world.now()).await;
     cleaned.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_night_the_sessions_that_are_over_go_whoever_they_are_of() {
+    let world = World::new().await;
+    let store = world.store();
+    let mut accounts = Vec::new();
+    for (name, key) in [("vix", b"vix"), ("tod", b"tod")] {
+        let account = store.add_account(name, "", "", false, world.now());
+        accounts.push(account.await.unwrap());
+        let begun = store.begin_session(accounts[accounts.len() - 1], key, "Firefox", world.now());
+        begun.await.unwrap();
+    }
+    world.pass(TimeDelta::days(29));
+    // Only one of them was there again.
+    assert!(
+        store
+            .account_by_session(b"vix", world.now())
+            .await
+            .unwrap()
+            .is_some()
+    );
+    world.pass(TimeDelta::days(2));
+    world.clean(&Keep::default()).await;
+    let left = store.clear_sessions(world.now()).await.unwrap();
+    assert_eq!(left, 0, "the night has cleared them away");
+    assert_eq!(
+        store
+            .sessions(accounts[0], world.now())
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    // Back on the day before, the other one would still be there if it had only been hidden.
+    let before = world.now() - TimeDelta::days(2);
+    assert_eq!(store.sessions(accounts[1], before).await.unwrap(), []);
 }
 
 #[test]

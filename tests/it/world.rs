@@ -140,7 +140,7 @@ impl World {
             let feeds = self.running().feeds.clone();
             move |site| feeds.reworded(site)
         });
-        let cleaned = upkeep::clean(self.store(), keep, &listener).await;
+        let cleaned = upkeep::clean(self.store(), keep, &listener, self.now()).await;
         cleaned.unwrap();
     }
 

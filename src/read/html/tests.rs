@@ -224,9 +224,11 @@ fn a_shift_jis_page_is_read() {
 }
 
 #[test]
-fn broken_utf_8_is_replaced() {
+fn broken_utf_8_is_left_out() {
     let head = HtmlHead::parse(b"<title>f\xffx</title>", None, &base());
-    assert_eq!(head.title.as_deref(), Some("f\u{fffd}x"));
+    assert_eq!(head.title.as_deref(), Some("fx"));
+    let head = HtmlHead::parse(b"<title>\xff\xfe \xff</title>", None, &base());
+    assert_eq!(head.title, None);
 }
 
 #[test]

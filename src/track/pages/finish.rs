@@ -6,6 +6,7 @@ use super::{Event, Plan, TrackedPages, Which};
 use crate::change::{Change, Details};
 use crate::memory::{Extra, NewEntry, PageKey, PageWrites};
 use crate::moment::Moment;
+use crate::track::made_at;
 
 impl Plan {
     /// The pages whose addresses are needed.
@@ -54,7 +55,7 @@ impl Plan {
             .max();
         // A feed that starts with old pages says when they changed, and not that they were found.
         let updated_at = match (self.is_first, changes.last()) {
-            (true, Some(last)) => last.datetime.start().min(self.now),
+            (true, Some(last)) => made_at(&last.datetime, self.now),
             _ => self.now,
         };
         TrackedPages {

@@ -94,7 +94,7 @@ pub async fn show(service: Data, reader: Reader, id: web::Path<i64>) -> Answer {
 pub async fn remove(service: Data, writer: Writer, id: web::Path<i64>) -> Answer {
     let account = writer.0.account.id;
     match (service.store)
-        .unsubscribe(account, SubscriptionId(*id))
+        .unsubscribe(account, SubscriptionId(*id), (service.clock)())
         .await?
     {
         true => {

@@ -142,11 +142,11 @@ pub(super) async fn render(
     let subscriptions = service.store.subscriptions(account).await?;
     let sites: BTreeSet<SiteId> = subscriptions.iter().map(|one| one.site).collect();
     made_of.add(service, sites.into_iter().map(Source::Site));
-    let followed_at = subscriptions.iter().map(|one| one.created_at).max();
+    let reworded_at = service.store.feed_reworded_at(account).await?;
     let found = service.store.account(account).await?;
     let found = found.ok_or(WebError::NotFound("feed"))?;
     let (name, none_at) = (found.name, found.created_at);
-    let host = service.paths.host();
+    let host = service.paths.authority();
     let day = (service.clock)().format("%Y-%m-%d").to_string();
     let mint =
         move |instance: &str| format!("tag:{host},{day}:sitebell:{instance}:account:{}", account.0);
@@ -222,12 +222,12 @@ pub(super) async fn render(
             let by_page = key.grain == Grain::Pages;
             paths.account_feed(form.extension(), &secret, by_page, place.as_deref())
         };
-        let reworded_at = sites.values().filter_map(|site| site.reworded_at);
         let last = items.last().filter(|_| has_more).map(|(place, _)| *place);
         let links = Links {
             own: Some(key.address(&paths)),
             json: Some(path(Form::Json, None)),
             stylesheet: Some(paths.feed_style()),
+            first: (has_more || key.part != Part::Live).then(|| path(key.form, None)),
             next: last.map(|place| path(key.form, Some(&place))),
             ..Links::default()
         };
@@ -236,7 +236,7 @@ pub(super) async fn render(
             items: items.into_iter().map(|(_, item)| item).collect(),
             has_sources: true,
             none_at,
-            reworded_at: reworded_at.chain(followed_at).max(),
+            reworded_at,
             links,
         };
         Rendered::new(key.form, &document, compressor)

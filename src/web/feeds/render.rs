@@ -181,6 +181,8 @@ fn compose(
             items.truncate(ITEMS as usize);
             let last = items.last().filter(|_| has_more);
             links.next = last.map(|(n, _)| paths.feed_before(&path, *n));
+            let is_paged = has_more || key.part != Part::Live;
+            links.first = is_paged.then(|| paths.feed(&path));
         }
     }
     let document = Document {

@@ -12,7 +12,7 @@ use crate::den::urlset;
 
 impl Followed {
     /// Follows a site whose description and list have this in them.
-    async fn rich(about: &str, list: &str) -> Followed {
+    pub(super) async fn rich(about: &str, list: &str) -> Followed {
         let den = Den::new();
         den.xml(
             "/about.xml",

@@ -179,10 +179,21 @@ impl Rules {
                 || "it is no archive".into(),
             );
         }
-        self.hold(
-            rel("next").is_none() || rel("prev-archive").is_none(),
-            || "it is paged or archived, not both".into(),
-        );
+        // RFC 5005, 3: a document that is one of several says so, the last one too.
+        let is_later = address.is_some_and(|address| {
+            let queries = ["?before=", "&before=", "?after=", "&after="];
+            queries.iter().any(|query| address.contains(query))
+        });
+        let is_paged = is_later || rel("next").is_some();
+        self.hold(is_paged == rel("first").is_some(), || {
+            format!("a page that calls {:?} the first", rel("first"))
+        });
+        self.hold(!is_later || rel("first") != rel("self"), || {
+            "a later page is not the first".into()
+        });
+        self.hold(!is_paged || rel("prev-archive").is_none(), || {
+            "it is paged or archived, not both".into()
+        });
         self.entries(feed);
     }
 
@@ -433,23 +444,26 @@ impl Rules {
         self.hold(percents.all(is_pair), || format!("percent signs of {text}"));
     }
 
-    /// RFC 4151: `tag:` authority `,` date `:` specific.
+    /// RFC 4151: `tag:` authority `,` date `:` specific. The authority is the name of a host here, and not of a person.
     fn tag(&mut self, id: &str) {
         let is_tag = || {
             let (authority, rest) = id.strip_prefix("tag:")?.split_once(',')?;
             let (date, specific) = rest.split_once(':')?;
             // A fragment may follow.
             let specific = specific.replacen('#', "", 1);
-            let is_name =
-                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._@".contains(c);
+            let is_name = |label: &str| {
+                let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+                !label.is_empty()
+                    && label.trim_matches('-') == label
+                    && label.chars().all(is_allowed)
+            };
             let is_specific =
                 |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@/?%".contains(c);
             let mut parts = date
                 .split('-')
                 .map(|part| (part.len(), part.bytes().all(|b| b.is_ascii_digit())));
             let is_date = parts.next() == Some((4, true)) && parts.all(|part| part == (2, true));
-            let is_good = !authority.is_empty()
-                && authority.chars().all(is_name)
+            let is_good = authority.split('.').all(is_name)
                 && is_date
                 && !specific.is_empty()
                 && specific.chars().all(is_specific);
@@ -474,7 +488,8 @@ impl Rules {
     fn language(&mut self, text: &str) {
         let mut parts = text.split('-');
         let first = parts.next().unwrap_or_default();
-        let is_one = (2..=8).contains(&first.len())
+        // Longer ones are not registered, and the validator knows it.
+        let is_one = (2..=3).contains(&first.len())
             && first.chars().all(|c| c.is_ascii_alphabetic())
             && parts.all(|part| {
                 (1..=8).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric())
@@ -593,12 +608,19 @@ fn the_rules_find_what_is_wrong() {
     for (part, instead) in [
         ("encoding=\"utf-8\"", "encoding=\"utf8\""),
         ("<id>tag:", "<id>urn:"),
+        ("<id>tag:fox.", "<id>tag:my_fox."),
+        ("<id>tag:fox.", "<id>tag:-fox."),
+        ("<id>tag:fox.", "<id>tag:fox.."),
+        ("<feed ", "<feed xml:lang=\"Portuguese\" "),
+        ("<feed ", "<feed xml:lang=\"English\" "),
         ("</title>", "\u{85}</title>"),
         ("</title>", " &amp;eacute;</title>"),
         ("</title>", " &lt;/b&gt;</title>"),
         ("rel=\"via\"", "rel=\"self\""),
         ("rel=\"via\"", "rel=\"next\" type=\"?\""),
         ("rel=\"via\"", "rel=\"friend\""),
+        ("rel=\"via\"", "rel=\"next\""),
+        ("rel=\"via\"", "rel=\"first\""),
         ("<updated>2026-", "<updated>2027-"),
         ("<updated>2026-", "<updated>1926-"),
         ("<name>", "<name>a@b.example "),

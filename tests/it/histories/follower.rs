@@ -44,8 +44,8 @@ pub trait Model: Default {
     }
     /// Everything that was announced, as found.
     fn announced(&self) -> &[ChangeRow];
-    /// Forgets all but so many changes of each collection, and what feeds show.
-    fn prune(&mut self, keep: usize);
+    /// Forgets all but so many changes of each collection, what feeds show, and what is not over.
+    fn prune(&mut self, keep: usize, now: DateTime<Utc>);
     /// The site was removed: nothing is known any more, except that no id may ever come again.
     fn forget(&mut self);
 }
@@ -160,8 +160,9 @@ impl<'a, 'b, S: Staged> Follower<'a, 'b, S> {
                     changes_per_collection: u32::from(keep),
                     ..Keep::default()
                 };
-                self.desk.store().prune(&limits).await.unwrap();
-                self.model.prune(usize::from(keep));
+                let now = self.desk.now;
+                self.desk.store().prune(&limits, now).await.unwrap();
+                self.model.prune(usize::from(keep), now);
                 self.compare().await?;
             }
             Step::RemoveSite => {

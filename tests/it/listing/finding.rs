@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
-use super::{NONE, SIX, index, serve, sitemap};
+use super::{NONE, SIX, index, serve, sitemap, with};
 use crate::ask::Ask;
 use crate::den::{Den, codes, collections};
 use crate::fake_site::Reply;
@@ -351,6 +351,40 @@ async fn a_better_format_is_noticed_within_a_month_and_announces_nothing_again()
         ],
     );
     assert_eq!(follower.check().await, ["updated /c 2026-04-13"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn an_edit_on_the_day_of_the_last_list_is_told_by_the_log_that_follows_it() {
+    let den = Den::empty();
+    serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(&den, &with(&["/a 2026-03-12"], &[])),
+    );
+    assert_eq!(follower.check().await, ["updated /a 2026-03-12"]);
+    den.description(&[("/capabilitylist.xml", "/")]);
+    den.capability_list("/capabilitylist.xml", "/", &["/changelist.xml"]);
+    den.change_list(
+        "/changelist.xml",
+        "from='2026-01-01'",
+        &[
+            "updated /c 2026-03-10",
+            // The list was read at noon of that day: the first was in it, the second may not have been.
+            "updated /a 2026-03-12",
+            "updated /b 2026-03-12",
+            "updated /d 2026-03-12T11:00:00Z",
+            "updated /e 2026-03-12T13:00:00Z",
+        ],
+    );
+    follower.pass(TimeDelta::days(30));
+    assert_eq!(
+        follower.check().await,
+        ["updated /b 2026-03-12", "updated /e 2026-03-12T13:00:00Z"]
+    );
     assert_eq!(follower.check().await, NONE);
 }
 

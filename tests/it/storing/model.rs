@@ -6,7 +6,7 @@ use sitebell::moment::Moment;
 use sitebell::site::SiteId;
 use sitebell::store::{Keep, Store};
 
-use super::{collection, entry, record, save, store_with_site};
+use super::{collection, entry, now, record, save, store_with_site};
 
 /// Silent changes, then the changes of entries.
 type Found = (Vec<Change>, Vec<Vec<Change>>);
@@ -45,9 +45,17 @@ impl Model {
         {
             cut -= 1;
         }
-        for (change, _) in self.changes.drain(..cut) {
-            self.horizon = self.horizon.max(Some(change.datetime.start()));
+        let mut stays = Vec::new();
+        for (change, _) in self.changes.drain(..cut).rev() {
+            let is_over = change.datetime.latest() <= now();
+            if !is_over && stays.len() < keep {
+                stays.push((change, None));
+            } else if change.datetime.start() <= now() {
+                self.horizon = self.horizon.max(Some(change.datetime.start()));
+            }
         }
+        stays.reverse();
+        self.changes.splice(..0, stays);
     }
 
     fn known(&self) -> Known {
@@ -206,7 +214,7 @@ async fn follow(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     checks_per_site: 2,
                     changes_per_collection: keep,
                 };
-                store.prune(&limits).await.unwrap();
+                store.prune(&limits, now()).await.unwrap();
                 models
                     .iter_mut()
                     .for_each(|model| model.prune(keep as usize));

@@ -33,10 +33,10 @@ async fn bob_cannot_see_or_remove_alices_subscription() {
         one
     );
     assert_eq!(store.subscriptions(bob).await.unwrap(), []);
-    assert!(!store.unsubscribe(bob, whole).await.unwrap());
+    assert!(!store.unsubscribe(bob, whole, now()).await.unwrap());
     assert_eq!(store.subscriptions(alice).await.unwrap().len(), 2);
-    assert!(store.unsubscribe(alice, whole).await.unwrap());
-    assert!(!store.unsubscribe(alice, whole).await.unwrap());
+    assert!(store.unsubscribe(alice, whole, now()).await.unwrap());
+    assert!(!store.unsubscribe(alice, whole, now()).await.unwrap());
     let left = store.subscriptions(alice).await.unwrap();
     assert_eq!(
         (left[0].id, left[0].site, left[0].collection),

@@ -161,7 +161,7 @@ impl follower::Model for Model {
     }
 
     /// What is known of the pages does not depend on what was announced.
-    fn prune(&mut self, keep: usize) {
+    fn prune(&mut self, keep: usize, _now: DateTime<Utc>) {
         if self.announced.len() > keep {
             let entries = self.announced.iter().map(|row| Some(row.entry.as_str()));
             self.announced.drain(..pruned(entries, keep));

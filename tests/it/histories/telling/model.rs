@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, Months, NaiveDate, TimeDelta, Utc};
 use sitebell::change::Change;
 use sitebell::store::{ChangeRow, SiteRow};
 
@@ -169,9 +169,9 @@ impl follower::Model for Model {
         &self.announced
     }
 
-    fn prune(&mut self, keep: usize) {
+    fn prune(&mut self, keep: usize, now: DateTime<Utc>) {
         for tracked in self.collections.values_mut() {
-            tracked.prune(keep);
+            tracked.prune(keep, now);
         }
         let known: HashSet<&String> = (self.collections.values())
             .flat_map(|tracked| &tracked.rows)
@@ -507,17 +507,35 @@ impl Tracked {
         }
     }
 
-    fn prune(&mut self, keep: usize) {
+    fn prune(&mut self, keep: usize, now: DateTime<Utc>) {
         if self.rows.len() <= keep {
             return;
         }
         let entries = self.rows.iter().map(|(_, entry)| entry.as_deref());
         let cut = pruned(entries, keep);
-        for (key, _) in self.rows.drain(..cut) {
-            self.horizon = self.horizon.max(Some(key.at));
+        let mut stays = Vec::new();
+        for (key, _) in self.rows.drain(..cut).rev() {
+            if over_at(&key) > now && stays.len() < keep {
+                stays.push((key, None));
+            } else if key.at <= now {
+                self.horizon = self.horizon.max(Some(key.at));
+            }
         }
+        stays.reverse();
+        self.rows.splice(..0, stays);
         self.count();
     }
+}
+
+/// When the time that a change names is over, wherever its author lives.
+fn over_at(key: &Key) -> DateTime<Utc> {
+    let end = match key.rank {
+        0 => key.at + Months::new(12),
+        1 => key.at + Months::new(1),
+        2 => key.at + TimeDelta::days(1),
+        _ => return key.at,
+    };
+    end + TimeDelta::hours(12)
 }
 
 /// The entries that some changes were announced in, in order, each with its changes from the oldest on.
