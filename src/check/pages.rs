@@ -25,7 +25,7 @@ use crate::memory::{
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::list::{List, Part, Section};
-use crate::site::{About, SiteUrl};
+use crate::site::{About, Format, SiteUrl};
 
 /// An index, an index in it, and the lists in that.
 const MAX_DEPTH: usize = 3;
@@ -161,6 +161,8 @@ pub(super) struct Walk<'a, 'b> {
     loader: &'a mut Loader<'b>,
     known: Recollection<KnownPages>,
     has_pages: bool,
+    /// The format of its lists, if they are those of a section.
+    format: Option<Format>,
     sighted: Sighted,
     /// Whether every document could be read.
     is_complete: bool,
@@ -187,6 +189,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             loader,
             known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
             has_pages: pages.is_some_and(|pages| pages.has_pages),
+            format: None,
             sighted: Sighted::default(),
             is_complete: true,
             is_whole: true,
@@ -198,6 +201,24 @@ impl<'a, 'b> Walk<'a, 'b> {
             has_days: false,
             made_at: None,
         }
+    }
+
+    /// The same for the lists of a section in this format.
+    pub(super) fn of_section(
+        loader: &'a mut Loader<'b>,
+        memory: Option<&CollectionMemory>,
+        format: Format,
+    ) -> Self {
+        Walk {
+            format: Some(format),
+            ..Walk::new(loader, memory)
+        }
+    }
+
+    async fn load(&mut self, url: &Url, may_be_unchanged: bool) -> Result<LoadedList, LoadError> {
+        self.loader
+            .pages_in(self.format, url, &self.known, may_be_unchanged)
+            .await
     }
 
     async fn read(&mut self, root: ListRoot) {
@@ -242,7 +263,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             listed_in: listed_in.clone(),
             depth: 0,
         };
-        match self.loader.pages(url, &self.known, self.has_pages).await {
+        match self.load(url, self.has_pages).await {
             Ok(list) => self.take(list, 0, &mut VecDeque::new()),
             Err(LoadError::Fetch(error)) if is_missing(&error) => {}
             Err(error) => {
@@ -256,11 +277,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     async fn read_all(&mut self, mut queue: VecDeque<Due>) {
         while let Some(due) = queue.pop_front() {
             // Only a list whose pages are remembered may say that nothing is new.
-            match self
-                .loader
-                .pages(&due.url, &self.known, self.has_pages)
-                .await
-            {
+            match self.load(&due.url, self.has_pages).await {
                 Ok(list) if list.list.is_delta => self.miss(&due, &only_changes(&list)),
                 Ok(list) => self.take(list, due.depth, &mut queue),
                 Err(error) => self.miss(&due, &error),
@@ -426,7 +443,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         while self.has_doubts() {
             let mut queue = VecDeque::new();
             for url in std::mem::take(&mut self.unchanged) {
-                match self.loader.pages(&url, &self.known, false).await {
+                match self.load(&url, false).await {
                     // It may have changed after all, and list its parts now.
                     Ok(list) => self.take(list, 0, &mut queue),
                     Err(error) => {

@@ -70,7 +70,7 @@ pub(super) async fn walk(
         let id = identity(&section);
         let known = known(&id);
         let plan = Plan::make(&section, known, now);
-        let mut pages = Walk::new(loader, known);
+        let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
         let is_as_before = plan.is_empty() && known.is_some_and(|known| known.pages.is_some());
         if !is_as_before {

@@ -41,6 +41,9 @@ pub struct BodyStats {
 /// What a body is held to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BodyLimits {
+    /// As it comes over the network.
+    pub(super) max_wire_bytes: u64,
+    /// Decoded.
     pub(super) max_bytes: u64,
     pub(super) idle: Duration,
     /// The whole time that the request may take, for the error's sentence, and when it ends.
@@ -83,7 +86,7 @@ impl Body {
         };
         // The length is only believed when it is bad news.
         match body.response.content_length() {
-            Some(length) if length > body.max_wire_bytes() => Err(body.too_large()),
+            Some(length) if length > body.max_wire_bytes() => Err(body.too_large_to_come()),
             _ => Ok(body),
         }
     }
@@ -207,25 +210,29 @@ impl Body {
             });
         }
         if self.wire_bytes > self.max_wire_bytes() {
-            return Err(self.too_large());
+            return Err(self.too_large_to_come());
         }
         Ok(chunk)
     }
 
     fn max_wire_bytes(&self) -> u64 {
-        self.limits.max_bytes.saturating_add(WIRE_SLACK)
+        self.limits.max_wire_bytes.saturating_add(WIRE_SLACK)
     }
 
-    fn too_large(&self) -> FetchError {
+    fn too_large_to_come(&self) -> FetchError {
+        self.too_large(self.limits.max_wire_bytes)
+    }
+
+    fn too_large(&self, limit: u64) -> FetchError {
         FetchError::TooLarge {
             url: self.url.clone(),
-            limit: self.limits.max_bytes,
+            limit,
         }
     }
 
     fn fault(self, fault: Fault) -> FetchError {
         match fault {
-            Fault::TooLarge => self.too_large(),
+            Fault::TooLarge => self.too_large(self.limits.max_bytes),
             Fault::Coding(reason) => FetchError::Encoding {
                 url: self.url,
                 reason,

@@ -52,6 +52,9 @@ use robots::RobotsCache;
 pub enum Limit {
     /// A ResourceSync or sitemap document: up to the ceiling of these formats.
     Document,
+    /// A document that is made to come packed: on its way it is held to the same ceiling, and to so many bytes when it is
+    /// unpacked.
+    Packed(u64),
     /// Anything else: robots.txt, a page, a description.
     Other,
 }
@@ -383,6 +386,7 @@ impl Fetcher {
                     reason,
                 })?;
                 let limits = BodyLimits {
+                    max_wire_bytes: self.settings.max_wire_bytes(request.limit),
                     max_bytes: self.settings.max_bytes(request.limit),
                     idle: self.settings.idle_timeout,
                     total: self.settings.total_timeout,

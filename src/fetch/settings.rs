@@ -54,10 +54,19 @@ impl Default for FetchSettings {
 }
 
 impl FetchSettings {
+    /// How large a body may be as it comes.
+    pub(super) fn max_wire_bytes(&self, limit: Limit) -> u64 {
+        match limit {
+            Limit::Document | Limit::Packed(_) => self.max_document_bytes,
+            Limit::Other => self.max_other_bytes,
+        }
+    }
+
+    /// How large it may be decoded.
     pub(super) fn max_bytes(&self, limit: Limit) -> u64 {
         match limit {
-            Limit::Document => self.max_document_bytes,
-            Limit::Other => self.max_other_bytes,
+            Limit::Packed(max_bytes) => max_bytes,
+            Limit::Document | Limit::Other => self.max_wire_bytes(limit),
         }
     }
 

@@ -31,7 +31,7 @@ use crate::fetch::{
 use crate::memory::{DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Validators};
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
-use crate::read::list::{self, Hosts, List, Outline};
+use crate::read::list::{self, Hosts, List, ListReader, Outline};
 use crate::read::resourcesync::{Capability, Reading, ReadingRules};
 use crate::read::{html, link, link_header};
 use crate::site::{Format, same_site};
@@ -387,13 +387,29 @@ impl<'a> Loader<'a> {
         known: &Recollection<KnownPages>,
         may_be_unchanged: bool,
     ) -> Result<LoadedList, LoadError> {
+        self.pages_in(None, url, known, may_be_unchanged).await
+    }
+
+    /// The same for a list that must be in one `format`, if there is one: it is made to come packed, and may be larger
+    /// than others once it is unpacked.
+    pub async fn pages_in(
+        &mut self,
+        format: Option<Format>,
+        url: &Url,
+        known: &Recollection<KnownPages>,
+        may_be_unchanged: bool,
+    ) -> Result<LoadedList, LoadError> {
         self.spend_document(url)?;
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let outline = remembered.and_then(|memory| {
             let outline = Outline::parse(&memory.outline)?;
             Some((memory, outline))
         });
-        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let limit = match format {
+            Some(_) => Limit::Packed(self.limits.unpacked_bytes),
+            None => Limit::Document,
+        };
+        let mut request = Request::new(url.clone(), limit).counted_by(&self.meter);
         request.validators = (outline.as_ref()).and_then(|(memory, _)| memory.validators.clone());
         let fetched = self.within(self.fetcher.get(request)).await?;
         let final_url = fetched.url.clone();
@@ -415,7 +431,10 @@ impl<'a> Loader<'a> {
         let (parsed, size) = self
             .read_body(fetched, move |reader| {
                 let (beginning, mut whole) = list::begin(reader);
-                match list::reader_for(&beginning) {
+                let is_wanted =
+                    |reader: &&ListReader| format.is_none_or(|format| reader.format == format);
+                // Readers of other formats count on documents that are not as large.
+                match list::reader_for(&beginning).filter(is_wanted) {
                     Some(reader) => ParsedList::read(&mut whole, reader, &base, &hosts, max, sheet),
                     None => ParsedList::refused(&beginning, &base),
                 }

@@ -1,17 +1,20 @@
 //! SCP: sections with their snapshots and deltas.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use chrono::TimeDelta;
 use sitebell::check::{CheckSettings, Checked};
+use sitebell::fetch::{FetchSettings, Fetcher};
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
 use super::{NONE, NS, index, serve, sitemap};
 use crate::ask::Ask;
-use crate::den::{Den, collections};
+use crate::den::{Den, collections, open_settings, run};
 use crate::fake_site::Reply;
 use crate::following::Follower;
+use crate::names::Loopback;
 use crate::world::World;
 
 fn scp_file(den: &Den, kind: &str, pages: &[&str]) -> String {
@@ -325,6 +328,12 @@ async fn sections_that_an_index_of_sitemaps_offers_are_followed() {
     assert_eq!(den.site.requests_to("/child.xml").len(), 0);
 }
 
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[tokio::test]
 async fn a_section_that_is_a_bomb_does_no_harm() {
     let den = Den::empty();
@@ -334,31 +343,25 @@ async fn a_section_that_is_a_bomb_does_no_harm() {
         &[],
     );
     let lines = |size: usize| [head.as_bytes(), b"\n", &vec![b'\n'; size]].concat();
-    let gzipped = |size: usize| {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(&lines(size)).unwrap();
-        encoder.finish().unwrap()
-    };
+    // One is larger than any other document may be, and one is smaller and still far too dense.
     let (large, small) = (64 * 1024 * 1024, 40 * 1024 * 1024);
     let zstd = zstd::encode_all(&lines(large)[..], 1).unwrap();
+    let zstd = Reply::new(200, "application/zstd", zstd);
     scp_sitemap(&den, &[SNAPSHOT]);
-    for (bomb, is_too_large) in [
-        (Reply::new(200, "application/zstd", zstd), false),
-        // Smaller than any document may be, and still far too dense.
-        (Reply::new(200, "application/gzip", gzipped(small)), false),
-        (Reply::text(lines(small)).gzip(), false),
-        // So large that it never comes to its end.
-        (Reply::new(200, "application/gzip", gzipped(large)), true),
+    for bomb in [
+        zstd.clone(),
+        zstd.header("Content-Encoding", "zstd"),
+        Reply::new(200, "application/gzip", gzipped(&lines(small))),
+        Reply::text(lines(small)).gzip(),
+        Reply::new(200, "application/gzip", gzipped(&lines(large))),
     ] {
         den.site.serve("/blog.scp", bomb);
         let checked = den.check().await;
         let problem =
             (checked.problems.iter()).find(|problem| problem.document.ends_with("/blog.scp"));
         let problem = problem.expect("a problem");
-        if !is_too_large {
-            assert_eq!(problem.code.name(), "bad-compression");
-            assert!(problem.message.contains("100 to 1"), "{}", problem.message);
-        }
+        assert_eq!(problem.code.name(), "bad-compression");
+        assert!(problem.message.contains("100 to 1"), "{}", problem.message);
         assert_eq!(checked.site.format, Some(Format::Sitemap));
         assert_eq!(collections(&checked).len(), 1);
     }
@@ -455,4 +458,54 @@ async fn a_section_that_is_well_compressed_is_read() {
     scp_sitemap(&den, &[SNAPSHOT]);
     let checked = den.check().await;
     assert_eq!(checked.site.format, Some(Format::Scp));
+}
+
+#[tokio::test]
+async fn a_section_may_be_larger_than_other_documents_however_it_is_packed() {
+    let den = Den::empty();
+    let pages: Vec<String> = (0..1_000)
+        .map(|n| format!("/{n} 2026-03-01T00:00:00Z"))
+        .collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    let file = scp_file(&den, kind, &pages);
+    scp_sitemap(&den, &[SNAPSHOT]);
+    let check = async |reply: &Reply, unpacked_bytes: usize| {
+        den.site.serve("/blog.scp", reply.clone());
+        let mut settings = CheckSettings::default();
+        settings.limits.unpacked_bytes = unpacked_bytes as u64;
+        let fetching = FetchSettings {
+            max_document_bytes: 20_000,
+            ..open_settings()
+        };
+        let fetcher = Fetcher::with_lookup(fetching, Arc::new(Loopback)).unwrap();
+        let checked = run(fetcher, den.url("/").as_str(), &settings).await;
+        let checked = checked.unwrap();
+        let mut problems = checked.problems.iter();
+        let told = problems.find(|problem| problem.code.name() == "too-large");
+        (
+            checked.site.format,
+            told.map(|problem| problem.message.clone()),
+        )
+    };
+    let zstd = zstd::encode_all(file.as_bytes(), 3).unwrap();
+    let zstd = Reply::new(200, "application/x-ndjson", zstd);
+    let gzip = Reply::new(200, "application/x-ndjson", gzipped(file.as_bytes()));
+    for packed in [
+        zstd.clone(),
+        zstd.header("Content-Encoding", "zstd"),
+        gzip.clone(),
+        gzip.header("Content-Encoding", "gzip"),
+    ] {
+        let (format, told) = check(&packed, file.len()).await;
+        assert_eq!((format, told), (Some(Format::Scp), None));
+        let (format, told) = check(&packed, file.len() - 1).await;
+        assert_eq!(format, Some(Format::Sitemap));
+        let limit = format!("larger than {} bytes", file.len() - 1);
+        assert!(told.is_some_and(|told| told.contains(&limit)));
+    }
+    // On its way it is a document like any other.
+    let (format, told) = check(&Reply::text(file.clone()), file.len()).await;
+    assert_eq!(format, Some(Format::Sitemap));
+    assert!(told.is_some_and(|told| told.contains("larger than 20000 bytes")));
 }
