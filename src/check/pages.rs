@@ -15,6 +15,7 @@ use url::Url;
 
 use self::folder::identity;
 use super::lists::is_not_there;
+use super::sections::Offering;
 use super::{CollectionReading, PagesReading, Top, sections, titles};
 use crate::discover::{ListRoot, listing};
 use crate::fetch::FetchError;
@@ -24,7 +25,7 @@ use crate::memory::{
 };
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
-use crate::read::list::{List, Part, Section};
+use crate::read::list::{List, Part};
 use crate::site::{About, Format, SiteUrl};
 
 /// An index, an index in it, and the lists in that.
@@ -43,28 +44,29 @@ pub(super) struct Walked {
 pub(super) async fn walk(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
-    root: ListRoot,
+    mut root: ListRoot,
     memory: Option<&SiteMemory>,
     now: DateTime<Utc>,
 ) -> Walked {
     loader.make_room_for_lists();
     let remembered = memory.and_then(listing);
     let found_by = root.found_by;
+    if root.lists.iter().any(has_sections) {
+        let offering = offered_at_top(loader, &mut root, remembered).await;
+        let failed = root.failed.clone();
+        let walked = sections::walk(loader, site, offering, &failed, memory, now).await;
+        if let Some(walked) = walked {
+            return walked;
+        }
+        // None of them could be read; the plain list still says something.
+    }
     let lists: Vec<ListMemory> = (root.lists.iter().map(|list| &list.asked))
         .chain(&root.failed)
         .chain(&root.more)
-        .map(|url| ListMemory {
-            url: url.clone(),
-            from: None,
-            until: None,
-            lastmod: None,
-            read_at: None,
-            is_finished: false,
-        })
+        .map(ListMemory::unread)
         .collect();
     // Where sections are offered they are looked for the next time, whichever list comes first.
-    let has_sections = |list: &&LoadedList| !list.list.sections.is_empty();
-    let first = root.lists.iter().find(has_sections);
+    let first = root.lists.iter().find(|list| has_sections(list));
     let first = first.unwrap_or(&root.lists[0]);
     // The first one stays the first, should it fail this once.
     let before = memory.and_then(|memory| memory.root.as_ref());
@@ -76,24 +78,6 @@ pub(super) async fn walk(
         described_by: None,
         about: first.list.about.clone(),
     };
-    let sections: Vec<Section> = (root.lists.iter())
-        .flat_map(|list| list.list.sections.iter().cloned())
-        .collect();
-    if !sections.is_empty() {
-        let format = sections[0].format;
-        let walked = sections::walk(loader, site, &top.url, sections, memory, now).await;
-        let (collections, is_complete) = walked;
-        if !collections.is_empty() {
-            top.format = format;
-            // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
-            return Walked {
-                top,
-                collections,
-                is_complete,
-            };
-        }
-        // None of them could be read; the plain list still says something.
-    }
     let mut walk = Walk::new(loader, remembered);
     let named = root.titles.clone();
     walk.read(root).await;
@@ -126,6 +110,34 @@ pub(super) async fn walk(
         collections: vec![collection],
         is_complete,
     }
+}
+
+fn has_sections(list: &LoadedList) -> bool {
+    !list.list.sections.is_empty()
+}
+
+/// The sections that the lists at the top offer. Those that were not read yet are read for it.
+async fn offered_at_top(
+    loader: &mut Loader<'_>,
+    root: &mut ListRoot,
+    memory: Option<&CollectionMemory>,
+) -> Offering {
+    let known = memory.and_then(|collection| collection.pages.as_ref());
+    let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
+    for url in std::mem::take(&mut root.more) {
+        match loader.pages(&url, &known, true).await {
+            Ok(list) => root.lists.push(list),
+            Err(error) => {
+                loader.problems.add(error.problem(&url, &url));
+                root.failed.push(url);
+            }
+        }
+    }
+    let mut offering = Offering::default();
+    for list in &root.lists {
+        offering.take(&list.asked, &list.url, &list.list, &mut loader.problems);
+    }
+    offering
 }
 
 /// A collection of pages of which no more is known.

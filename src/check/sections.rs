@@ -7,28 +7,84 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
-use super::pages::{Walk, collection};
-use super::{CollectionReading, titles};
+use super::pages::{Walk, Walked, collection};
+use super::{CollectionReading, Top, titles};
 use crate::load::Loader;
-use crate::memory::{CollectionMemory, Sighted, SiteMemory};
+use crate::memory::{CollectionMemory, ListMemory, Sighted, SiteMemory};
 use crate::moment::Moment;
-use crate::problem::{Code, Problem};
-use crate::read::list::{Offer, Section};
-use crate::site::SiteUrl;
+use crate::problem::{Code, Problem, Problems};
+use crate::read::list::{List, Offer, Section};
+use crate::site::{About, SiteUrl};
 use crate::text::quote;
 
 /// After this time the whole list is read again.
 const READ_WHOLE: TimeDelta = TimeDelta::days(7);
 
-/// Reads the sections that `listed_in` offers, and says whether all of them could be read.
+/// The sections of a site, each with the list that offers it.
+#[derive(Default)]
+pub(super) struct Offering {
+    sections: Vec<(Section, Url)>,
+    /// The lists that offer them, by the addresses that were asked for, and what they say about the site.
+    lists: Vec<(Url, About)>,
+}
+
+impl Offering {
+    /// Takes the sections that a list offers. One that was offered before is followed as it was offered first: two lists
+    /// that do not agree would make pages come and go.
+    pub(super) fn take(&mut self, asked: &Url, url: &Url, list: &List, problems: &mut Problems) {
+        if list.sections.is_empty() {
+            return;
+        }
+        self.lists.push((asked.clone(), list.about.clone()));
+        for section in &list.sections {
+            let mut known = self.sections.iter();
+            match known.find(|(known, _)| known.name == section.name) {
+                Some((known, listed_in)) if known != section => {
+                    let message = format!(
+                        "the section {} is offered here in another way than in {listed_in}, where it is followed",
+                        quote(&section.name)
+                    );
+                    problems.add(Problem::new(Code::SectionTwice, url, message));
+                }
+                Some(_) => {}
+                None => self.sections.push((section.clone(), url.clone())),
+            }
+        }
+    }
+
+    /// The document at the top of a site that is followed by its sections. Where they are offered they are looked for the
+    /// next time.
+    fn top(&self) -> Option<Top> {
+        let ((section, url), (asked, about)) = (self.sections.first()?, self.lists.first()?);
+        Some(Top {
+            asked: asked.clone(),
+            url: url.clone(),
+            format: section.format,
+            described_by: None,
+            about: about.clone(),
+        })
+    }
+}
+
+/// Reads the sections that a site offers. None if nothing at all was to be had of them. The lists that `failed` may offer
+/// others.
 pub(super) async fn walk(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
-    listed_in: &Url,
-    mut sections: Vec<Section>,
+    offering: Offering,
+    failed: &[Url],
     memory: Option<&SiteMemory>,
     now: DateTime<Utc>,
-) -> (Vec<CollectionReading>, bool) {
+) -> Option<Walked> {
+    let mut top = offering.top()?;
+    // The first one stays the first, should it fail this once.
+    let before = memory.and_then(|memory| memory.root.as_ref());
+    if let Some(before) = before.filter(|url| failed.contains(url)) {
+        top.asked.clone_from(before);
+    }
+    let lists = offering.lists.iter().map(|(asked, _)| asked);
+    let lists: Vec<ListMemory> = lists.chain(failed).map(ListMemory::unread).collect();
+    let mut sections = offering.sections;
     let identity = |section: &Section| {
         let mut id = site.at_root("/");
         id.set_fragment(Some(&section.name));
@@ -38,7 +94,7 @@ pub(super) async fn walk(
         let mut known = memory.into_iter().flat_map(|memory| &memory.collections);
         known.find(|known| known.identity == *id)
     };
-    sections.retain(|section| {
+    sections.retain(|(section, listed_in)| {
         let has_begun = known(&identity(section)).is_some_and(|known| known.pages.is_some());
         if section.snapshots.is_empty() && !has_begun {
             let message = format!(
@@ -52,24 +108,31 @@ pub(super) async fn walk(
         true
     });
     // Every page of it is in another section as well, and nobody wants to hear of it twice.
-    let is_other = |section: &Section| !section.has_all;
+    let is_other = |(section, _): &(Section, Url)| !section.has_all;
     if sections.iter().any(is_other)
-        && let Some(all) = sections.iter().position(|section| section.has_all)
+        && let Some((all, listed_in)) = sections.iter().find(|section| !is_other(section))
     {
         let message = format!(
             "the section {} has the pages of all others; those are followed, and it is not",
-            quote(&sections[all].name)
+            quote(&all.name)
         );
         let problem = Problem::new(Code::SectionOfAll, listed_in, message);
         loader.problems.add(problem);
         sections.retain(is_other);
     }
+    let most = loader.limits().collections;
+    if let Some((_, listed_in)) = sections.get(most) {
+        let message = format!("only the first {most} sections of a site are read");
+        let problem = Problem::new(Code::LimitReached, listed_in, message);
+        loader.problems.add(problem);
+        sections.truncate(most);
+    }
     let mut collections = Vec::new();
-    let mut is_complete = true;
-    for section in sections {
-        let id = identity(&section);
+    let mut is_complete = failed.is_empty();
+    for (section, listed_in) in &sections {
+        let id = identity(section);
         let known = known(&id);
-        let plan = Plan::make(&section, known, now);
+        let plan = Plan::make(section, known, now);
         let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
         let is_as_before = plan.is_empty() && known.is_some_and(|known| known.pages.is_some());
@@ -97,10 +160,16 @@ pub(super) async fn walk(
         let home = titles::fallback(&site.at_root("/"));
         collections.push(CollectionReading {
             title: format!("{} ({home})", section.name),
+            lists: lists.clone(),
             ..collection(id, known, reading, was_read && plan.is_whole)
         });
     }
-    (collections, is_complete)
+    // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
+    (!collections.is_empty()).then_some(Walked {
+        top,
+        collections,
+        is_complete,
+    })
 }
 
 /// What of a section is read.

@@ -23,7 +23,7 @@ use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
-use crate::read::list::PLAIN;
+use crate::read::list::{Outline, PLAIN};
 use crate::site::{Format, SiteUrl};
 
 pub use self::found::{DiscoverError, Discovery, Found, FoundBy, ListRoot, Root, Tried};
@@ -53,7 +53,8 @@ pub async fn discover(
 ) -> Result<Discovery, DiscoverError> {
     let listing = memory.and_then(listing);
     let pages = listing.and_then(|collection| collection.pages.as_ref());
-    let beside = listing.iter().flat_map(|collection| &collection.lists);
+    let beside = memory.and_then(at_top);
+    let beside = beside.iter().flat_map(|collection| &collection.lists);
     let mut search = Search {
         known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
         beside: beside.map(|list| list.url.clone()).collect(),
@@ -135,6 +136,22 @@ pub fn listing(memory: &SiteMemory) -> Option<&CollectionMemory> {
         collection.pages.is_some() && collection.identity.fragment().is_none()
     };
     collections.find(is_whole).filter(|_| !memory.has_log())
+}
+
+/// The collection that knows all lists at the top of a site: one of the sections that its root document offers, where it
+/// is followed by them.
+fn at_top(memory: &SiteMemory) -> Option<&CollectionMemory> {
+    let document = memory.documents.get(memory.root.as_ref()?);
+    let outline = document.and_then(|document| Outline::parse(&document.outline));
+    let offered = outline.map(|outline| outline.list.sections);
+    let offered = offered.unwrap_or_default();
+    let is_section = |collection: &&CollectionMemory| {
+        let name = collection.identity.fragment();
+        let is_offered = offered.iter().any(|section| Some(&*section.name) == name);
+        is_offered && collection.pages.is_some()
+    };
+    let mut collections = memory.collections.iter();
+    collections.find(is_section).or_else(|| listing(memory))
 }
 
 /// The search for what describes a site.

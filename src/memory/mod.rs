@@ -167,6 +167,20 @@ pub struct ListMemory {
     pub is_finished: bool,
 }
 
+impl ListMemory {
+    /// No more than that there is a list at this address.
+    pub fn unread(url: &Url) -> ListMemory {
+        ListMemory {
+            url: url.clone(),
+            from: None,
+            until: None,
+            lastmod: None,
+            read_at: None,
+            is_finished: false,
+        }
+    }
+}
+
 /// What is remembered of a list of pages, besides its pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListState {

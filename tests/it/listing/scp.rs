@@ -36,6 +36,10 @@ fn scp_file(den: &Den, kind: &str, pages: &[&str]) -> String {
 }
 
 fn scp_sitemap(den: &Den, offers: &[&str]) {
+    scp_sitemap_at(den, "/sitemap.xml", offers);
+}
+
+fn scp_sitemap_at(den: &Den, path: &str, offers: &[&str]) {
     let offers: String = offers
         .iter()
         .map(|offer| offer.replace("URL", den.url("/").as_str()))
@@ -46,7 +50,7 @@ fn scp_sitemap(den: &Den, offers: &[&str]) {
          <url><loc>{}</loc></url></urlset>",
         den.url("/plain")
     );
-    serve(den, "/sitemap.xml", text);
+    serve(den, path, text);
 }
 
 const SNAPSHOT: &str = "<scp:collection section='blog' type='snapshot' url='URLblog.scp' generated='2026-03-10T00:00:00Z' expires='2026-06-01T00:00:00Z' pages='4' size='1'/>";
@@ -287,6 +291,96 @@ async fn sections_are_followed_whichever_sitemap_offers_them() {
     den.site.serve("/delta1.scp", Reply::text(delta));
     scp_sitemap(&den, &[SNAPSHOT, DELTA]);
     assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+}
+
+/// The same offer for the section `shop`.
+fn of_shop(offer: &str) -> String {
+    let offer = offer.replace("section='blog'", "section='shop'");
+    offer.replace("URL", "URLshop-")
+}
+
+/// Two sitemaps that robots.txt names, each with one section of two pages.
+fn two_sitemaps_with_sections() -> Den {
+    let den = Den::empty();
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-10T00:00:00Z\"";
+    let blog = ["/a 2026-03-01T00:00:00Z", "/b 2026-03-02T00:00:00Z"];
+    let shop = ["/c 2026-03-03T00:00:00Z", "/d 2026-03-04T00:00:00Z"];
+    let serve = |path: &str, file: String| den.site.serve(path, Reply::text(file));
+    serve("/blog.scp", scp_file(&den, kind, &blog));
+    serve("/shop-blog.scp", scp_file(&den, kind, &shop));
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-11T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";
+    let news = scp_file(&den, kind, &["/d 2026-03-10T09:00:00Z"]);
+    serve("/shop-delta1.scp", news);
+    serve(
+        "/robots.txt",
+        "Sitemap: /blog.xml\nSitemap: /shop.xml".to_owned(),
+    );
+    scp_sitemap_at(&den, "/blog.xml", &[SNAPSHOT]);
+    scp_sitemap_at(&den, "/shop.xml", &[&of_shop(SNAPSHOT)]);
+    den
+}
+
+#[tokio::test]
+async fn the_sections_of_several_sitemaps_are_all_followed_at_every_check() {
+    let den = two_sitemaps_with_sections();
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    scp_sitemap_at(&den, "/shop.xml", &[&of_shop(SNAPSHOT), &of_shop(DELTA)]);
+    assert_eq!(follower.check().await, ["updated /d 2026-03-10T09:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(
+        follower.last_check().await.outcome,
+        Some(Outcome::Unchanged)
+    );
+}
+
+#[tokio::test]
+async fn a_sitemap_that_fails_hides_its_own_sections_and_no_others_until_it_is_back() {
+    let den = two_sitemaps_with_sections();
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    let row = follower.row().await;
+    den.site.serve("/blog.xml", Reply::status(500));
+    scp_sitemap_at(&den, "/shop.xml", &[&of_shop(SNAPSHOT), &of_shop(DELTA)]);
+    assert_eq!(follower.check().await, ["updated /d 2026-03-10T09:00:00Z"]);
+    assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    // Neither of the two stands in for the other.
+    assert_eq!(follower.row().await.root, row.root);
+    scp_sitemap_at(&den, "/blog.xml", &[SNAPSHOT]);
+    den.site.serve("/shop.xml", Reply::status(500));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    scp_sitemap_at(&den, "/shop.xml", &[&of_shop(SNAPSHOT), &of_shop(DELTA)]);
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(
+        follower.last_check().await.outcome,
+        Some(Outcome::Unchanged)
+    );
+}
+
+#[tokio::test]
+async fn a_section_that_two_sitemaps_offer_is_announced_once() {
+    let den = two_sitemaps_with_sections();
+    scp_sitemap_at(&den, "/shop.xml", &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    let told = async || {
+        let problems = follower.last_check().await.problems;
+        let mut codes = problems.iter().map(|problem| problem.code.name());
+        codes.any(|code| code == "section-twice")
+    };
+    assert_eq!(follower.check().await.len(), 2);
+    assert!(!told().await);
+    // Nor is it when everything is looked for anew, with what else is offered under its name.
+    scp_sitemap_at(
+        &den,
+        "/shop.xml",
+        &[&SNAPSHOT.replace("blog.scp", "shop-blog.scp")],
+    );
+    follower.pass(TimeDelta::days(31));
+    for _ in 0..2 {
+        assert_eq!(follower.check().await, NONE);
+        assert!(told().await);
+    }
 }
 
 #[tokio::test]
