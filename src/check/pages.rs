@@ -81,6 +81,9 @@ pub(super) async fn walk(
     let mut walk = Walk::new(loader, remembered);
     let named = root.titles.clone();
     walk.read(root).await;
+    if let Some(walked) = walk.follow_sections(site, memory, now).await {
+        return walked;
+    }
     walk.read_days(now).await;
     walk.find_titles(named, remembered);
     let is_as_before = remembered.is_some_and(|known| known.lists == lists && walk.is_as(known));
@@ -176,6 +179,8 @@ pub(super) struct Walk<'a, 'b> {
     /// The format of its lists, if they are those of a section.
     format: Option<Format>,
     sighted: Sighted,
+    /// The sections that parts of the list offer.
+    offering: Offering,
     /// Whether every document could be read.
     is_complete: bool,
     /// Whether those documents are all that there ever was, so that what is not in them is not there.
@@ -203,6 +208,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             has_pages: pages.is_some_and(|pages| pages.has_pages),
             format: None,
             sighted: Sighted::default(),
+            offering: Offering::default(),
             is_complete: true,
             is_whole: true,
             seen: HashSet::new(),
@@ -260,6 +266,28 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.read_all(queue).await;
     }
 
+    /// Where parts of the list offer sections, these are followed as if the parts were at the top, and the next time they
+    /// are. Nothing is remembered of lists whose pages nobody takes.
+    async fn follow_sections(
+        &mut self,
+        site: &SiteUrl,
+        memory: Option<&SiteMemory>,
+        now: DateTime<Utc>,
+    ) -> Option<Walked> {
+        let offering = std::mem::take(&mut self.offering);
+        let others = self.seen.iter().filter(|url| !offering.is_in(url));
+        let others: Vec<Url> = others.cloned().collect();
+        let walked = sections::walk(self.loader, site, offering, &[], memory, now).await?;
+        for url in &others {
+            self.loader.forget(url);
+        }
+        let is_complete = walked.is_complete && self.is_complete;
+        Some(Walked {
+            is_complete,
+            ..walked
+        })
+    }
+
     /// Reads the list at this address, and all its parts. Says whether that could be done.
     pub(super) async fn read_list(&mut self, url: &Url, listed_in: &Url) -> bool {
         let mut queue = VecDeque::new();
@@ -299,6 +327,9 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
         let part = part_of(loaded.asked.as_str());
+        if depth > 0 {
+            self.offer(&loaded.asked, &loaded.url, &loaded.list);
+        }
         let List {
             pages,
             parts,
@@ -355,6 +386,11 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
     }
 
+    fn offer(&mut self, asked: &Url, url: &Url, list: &List) {
+        let problems = &mut self.loader.problems;
+        self.offering.take(asked, url, list, problems);
+    }
+
     /// The parts as they are listed; if there are too many to be read at once, those that changed last come first.
     fn in_order(&self, mut parts: Vec<Part>) -> Vec<Part> {
         if parts.len() > self.loader.documents_left() {
@@ -391,6 +427,12 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.loader
             .problems
             .add(error.problem(&due.url, &due.listed_in));
+        // A part that fails this once must not make another site of this one.
+        if due.depth > 0
+            && let Some(list) = self.loader.remembered_list(&due.url)
+        {
+            self.offer(&due.url, &due.url, &list);
+        }
     }
 
     /// Reads what changed since the list was made, where there is a document for each day. A day without one is a day

@@ -52,6 +52,11 @@ impl Offering {
         }
     }
 
+    /// Whether the list that was asked for here offers any.
+    pub(super) fn is_in(&self, asked: &Url) -> bool {
+        self.lists.iter().any(|(list, _)| list == asked)
+    }
+
     /// The document at the top of a site that is followed by its sections. Where they are offered they are looked for the
     /// next time.
     fn top(&self) -> Option<Top> {

@@ -180,6 +180,12 @@ impl<'a> Loader<'a> {
         })
     }
 
+    /// What is remembered of a list without its pages, however long ago it was read.
+    pub fn remembered_list(&self, url: &Url) -> Option<List> {
+        let memory = self.memory?.documents.get(url)?;
+        Outline::parse(&memory.outline).map(|outline| outline.list)
+    }
+
     /// When the body of a document was last read and kept, whoever wanted it.
     pub fn last_read_at(&self, url: &Url) -> Option<DateTime<Utc>> {
         let memory = self.memory?.documents.get(url)?;

@@ -428,6 +428,64 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// An index over a plain sitemap and one that has nothing but sections, as their generator writes it.
+fn index_with_sections_in_a_child(den: &Den, offers: &[&str]) {
+    serve(den, "/posts.xml", sitemap(den, &["/plain 2026-01-01"]));
+    serve(den, "/sitemap.xml", index(den, &["/posts.xml", "/scp.xml"]));
+    let offers = offers.concat().replace("URL", den.url("/").as_str());
+    let scp = "xmlns:scp='https://scp-protocol.org/schemas/sitemap/1.0'";
+    serve(
+        den,
+        "/scp.xml",
+        format!("<urlset {NS} {scp}>{offers}</urlset>"),
+    );
+}
+
+#[tokio::test]
+async fn sections_that_a_child_of_an_index_offers_are_followed() {
+    let (den, _, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    index_with_sections_in_a_child(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    assert_eq!(follower.row().await.format, Some(Format::Scp));
+    den.site.forget_requests();
+    index_with_sections_in_a_child(&den, &[SNAPSHOT, DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    for path in ["/sitemap.xml", "/posts.xml"] {
+        assert_eq!(den.site.requests_to(path).len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_child_with_sections_that_fails_when_all_is_looked_for_anew_changes_nothing() {
+    let (den, _, _) = section_with_a_delta().await;
+    den.site
+        .serve("/robots.txt", Reply::text("Sitemap: /sitemap.xml"));
+    index_with_sections_in_a_child(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 4);
+    follower.pass(TimeDelta::days(31));
+    den.site.serve("/scp.xml", Reply::status(500));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    assert_eq!(follower.row().await.format, Some(Format::Scp));
+}
+
+#[tokio::test]
+async fn a_site_whose_sections_in_a_child_are_of_no_use_is_followed_by_its_sitemaps() {
+    let den = Den::empty();
+    index_with_sections_in_a_child(&den, &[SNAPSHOT]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, ["updated /plain 2026-01-01"]);
+    serve(
+        &den,
+        "/posts.xml",
+        sitemap(&den, &["/plain 2026-01-01", "/new 2026-03-11"]),
+    );
+    assert_eq!(follower.check().await, ["created /new 2026-03-11"]);
+}
+
 #[tokio::test]
 async fn a_section_that_is_a_bomb_does_no_harm() {
     let den = Den::empty();
