@@ -336,6 +336,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             titles,
             is_window,
             made_at,
+            since,
             pace_ms,
             days,
             ..
@@ -357,6 +358,9 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
         let made_at = made_at.and_then(|text| Moment::parse(&text).ok());
         self.made_at = self.made_at.max(made_at);
+        if let Some(since) = since.and_then(|text| Moment::parse(&text).ok()) {
+            self.sighted.tells_since(part, since);
+        }
         if self.titles.is_none() {
             self.titles = titles.and_then(|url| Url::parse(&url).ok());
         }

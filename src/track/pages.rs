@@ -446,9 +446,11 @@ impl Planning {
                 Some(published) => Stamp::of(Some(published)),
                 None => self.sighted.fresh.stamp(place),
             };
-            // A page that was there before the last list was made is not new, whatever hid it.
-            let is_older = match (published, self.before.made_at) {
-                (Some(published), Some(made_at)) => !made_at.comes_before(&published),
+            // A page that was there before the changes begin, or before the last list was made, is not new, whatever hid
+            // it.
+            let begins = self.sighted.since(place).or(self.before.made_at);
+            let is_older = match (published, begins) {
+                (Some(published), Some(begins)) => !begins.comes_before(&published),
                 _ => false,
             };
             let kind = match is_older {

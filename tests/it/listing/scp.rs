@@ -150,6 +150,37 @@ async fn section_with_a_delta() -> (Den, Follower, String) {
 }
 
 #[tokio::test]
+async fn a_page_that_a_delta_brings_is_new_if_it_was_published_after_the_delta_begins() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    follower.check().await;
+    // Begins before the end of the last one, and has a page that was not in that.
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-12T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";
+    let pages = ["/new 2026-03-11T08:00:00Z", "/old 2026-03-11T09:00:00Z"];
+    let file = scp_file(&den, kind, &pages);
+    let published = |file: &str, title: &str, at: &str| {
+        let (title, at) = (
+            format!("\"title\":\"Page {title}\""),
+            format!(",\"published\":\"{at}\""),
+        );
+        file.replace(&title, &format!("{title}{at}"))
+    };
+    let file = published(&file, "/new", "2026-03-10T10:00:00Z");
+    let file = published(&file, "/old", "2026-03-09T10:00:00Z");
+    den.site.serve("/delta2.scp", Reply::text(file));
+    let second = DELTA.replace("delta1", "delta2");
+    let second = second.replace("generated='2026-03-11", "generated='2026-03-12");
+    scp_sitemap(&den, &[SNAPSHOT, DELTA, &second]);
+    assert_eq!(
+        follower.check().await,
+        [
+            "created /new 2026-03-10T10:00:00Z",
+            "updated /old 2026-03-11T09:00:00Z"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn a_delta_that_could_not_be_read_is_read_at_the_next_check() {
     let (den, follower, delta) = section_with_a_delta().await;
     let cut = delta[..delta.len() - 9].to_owned();
