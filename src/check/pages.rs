@@ -233,6 +233,29 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
     }
 
+    /// Reads a plain list in the place of those of a section that cannot be read. Nobody remembers its own pages, so it
+    /// may not say that they have not changed.
+    pub(super) async fn in_place_of_section(
+        loader: &'a mut Loader<'b>,
+        memory: Option<&CollectionMemory>,
+        list: &Url,
+    ) -> Self {
+        let mut walk = Walk {
+            has_pages: false,
+            ..Walk::new(loader, memory)
+        };
+        walk.read_list(list, list).await;
+        let parts = walk.seen.iter().filter(|url| *url != list);
+        parts.for_each(|url| walk.loader.forget(url));
+        walk.made_at = None;
+        walk
+    }
+
+    /// Up to when the documents that were read so far tell what happened.
+    pub(super) fn made_at(&self) -> Option<Moment> {
+        self.made_at
+    }
+
     async fn load(&mut self, url: &Url, may_be_unchanged: bool) -> Result<LoadedList, LoadError> {
         self.loader
             .pages_in(self.format, url, &self.known, may_be_unchanged)
@@ -528,6 +551,8 @@ impl<'a, 'b> Walk<'a, 'b> {
             titles: self.named_titles,
             made_at: self.made_at,
             document: document.clone(),
+            broken_since: None,
+            is_stand_in: false,
         };
         (reading, self.is_complete)
     }

@@ -3,6 +3,9 @@
 //! As long as the changes follow one another without a gap from where the last reading ended, they are all that is read.
 //! Otherwise, and once a week in any case, the whole list is read, and the changes that are newer than it: changes do
 //! not tell deletions.
+//!
+//! A section that cannot be read any more leaves the plain list that offers it: that tells which of its pages were edited,
+//! until the section can be read again.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
@@ -19,6 +22,8 @@ use crate::text::quote;
 
 /// After this time the whole list is read again.
 const READ_WHOLE: TimeDelta = TimeDelta::days(7);
+/// What could not be read for this time will not be mended soon.
+const PATIENCE: TimeDelta = TimeDelta::days(3);
 
 /// The sections of a site, each with the list that offers it.
 #[derive(Default)]
@@ -137,9 +142,20 @@ pub(super) async fn walk(
     for (section, listed_in) in &sections {
         let id = identity(section);
         let known = known(&id);
+        let state = known.and_then(|known| known.pages.as_ref());
+        let state = state.map(|pages| &pages.state);
         let plan = Plan::make(section, known, now);
         let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
+        let broken_since = state.and_then(|state| state.broken_since).unwrap_or(now);
+        // What could be read of it and is new is better than what a plain list can tell.
+        let is_stand_in = state.is_some_and(|state| {
+            !is_read && broken_since + PATIENCE <= now && pages.made_at() <= state.made_at
+        });
+        if is_stand_in {
+            plan.urls().for_each(|url| loader.forget(url));
+            pages = Walk::in_place_of_section(loader, known, listed_in).await;
+        }
         let is_as_before = plan.is_empty() && known.is_some_and(|known| known.pages.is_some());
         if !is_as_before {
             pages.recall().await;
@@ -148,6 +164,9 @@ pub(super) async fn walk(
             pages.dispel_doubts().await;
         }
         let (mut reading, was_read) = pages.finish(listed_in, is_as_before);
+        let was_read = was_read && is_read;
+        reading.broken_since = (!is_read).then_some(broken_since);
+        reading.is_stand_in = is_stand_in;
         let is_empty = reading.sighted.as_ref().is_some_and(Sighted::is_empty);
         if is_empty && known.is_none() && (!was_read || plan.is_empty()) {
             // Nothing at all was to be had of it, so nothing begins.
@@ -193,6 +212,10 @@ struct Plan {
 impl Plan {
     fn is_empty(&self) -> bool {
         self.snapshot.is_none() && self.deltas.is_empty()
+    }
+
+    fn urls(&self) -> impl Iterator<Item = &Url> {
+        self.snapshot.iter().chain(&self.deltas)
     }
 
     /// Reads one document after the other, and says whether that could be done. After one that could not be read the

@@ -198,6 +198,8 @@ pub struct ListState {
     pub edited_at: Option<Moment>,
     /// The address of the document that gives its pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
+    /// Since when its documents cannot be read, if they are those of a section and cannot.
+    pub broken_since: Option<DateTime<Utc>>,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.
     pub is_settled: bool,

@@ -433,6 +433,70 @@ async fn a_section_that_is_broken_leaves_the_plain_sitemap() {
     );
 }
 
+/// A section that is followed, and from now on has a delta that cannot be read; its sitemap lists these pages.
+async fn section_that_breaks(plain: &[&str]) -> (Den, Follower) {
+    let (den, follower, delta) = section_with_a_delta().await;
+    let sum = format!("\"version\":\"0.1\",\"checksum\":\"{}\"", "0".repeat(64));
+    let broken = delta.replace("\"version\":\"0.1\"", &sum);
+    den.site.serve("/delta1.scp", Reply::text(broken));
+    let offers = [SNAPSHOT, DELTA].concat();
+    let scp = "xmlns:scp='https://scp-protocol.org/schemas/sitemap/1.0'";
+    let offers = offers.replace("URL", den.url("/").as_str());
+    let text = sitemap(&den, plain).replacen('>', &format!(" {scp}>{offers}"), 1);
+    serve(&den, "/sitemap.xml", text);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+        let check = follower.last_check().await;
+        assert_eq!(check.outcome, Some(Outcome::Partial));
+        let mut codes = check.problems.iter().map(|problem| problem.code.name());
+        assert!(codes.any(|code| code == "scp-checksum"));
+    }
+    (den, follower)
+}
+
+/// The delta is there as it should be, with these pages.
+fn mend(den: &Den, pages: &[&str]) {
+    let kind = "\"type\":\"delta\",\"generated\":\"2026-03-15T00:00:00Z\",\"since\":\"2026-03-10T00:00:00Z\"";
+    den.site
+        .serve("/delta1.scp", Reply::text(scp_file(den, kind, pages)));
+}
+
+#[tokio::test]
+async fn a_section_that_stays_broken_is_followed_by_the_plain_sitemap_until_it_is_mended() {
+    let plain = [
+        "/a 2026-03-01",
+        "/b 2026-03-14",
+        "/c 2026-02-01",
+        "/e 2026-03-14",
+    ];
+    let (den, follower) = section_that_breaks(&plain).await;
+    let row = follower.row().await;
+    assert_eq!(follower.check().await, ["updated /b 2026-03-14"]);
+    assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    for _ in 0..10 {
+        assert_eq!(follower.check().await, NONE);
+    }
+    let now = follower.row().await;
+    assert_eq!((now.root, now.format), (row.root, row.format));
+    // What was told is not told again, and what was not is.
+    mend(
+        &den,
+        &["/b 2026-03-14T09:00:00Z", "/e 2026-03-14T10:00:00Z"],
+    );
+    assert_eq!(follower.check().await, ["created /e 2026-03-14T10:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_sitemap_that_is_dated_by_its_build_hides_nothing_of_a_broken_section() {
+    let pages = ["/a", "/b", "/c", "/d", "/e", "/f"];
+    let plain = pages.map(|page| format!("{page} 2026-03-15"));
+    let (den, follower) = section_that_breaks(&plain.each_ref().map(String::as_str)).await;
+    assert_eq!(follower.check().await, NONE);
+    mend(&den, &["/b 2026-03-14T09:00:00Z"]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-14T09:00:00Z"]);
+}
+
 #[tokio::test]
 async fn sections_that_an_index_of_sitemaps_offers_are_followed() {
     let (den, _, delta) = section_with_a_delta().await;
