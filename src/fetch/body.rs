@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::decode::{self, Coding, Fault, GZIP_MAGIC, Piece};
+use super::decode::{self, Bounds, Coding, Fault, GZIP_MAGIC, Piece};
 use super::error::{FetchError, Slowness};
 use super::meter::Meter;
 use super::pace::Slot;
@@ -44,7 +44,7 @@ pub(super) struct BodyLimits {
     /// As it comes over the network.
     pub(super) max_wire_bytes: u64,
     /// Decoded.
-    pub(super) max_bytes: u64,
+    pub(super) decoded: Bounds,
     pub(super) idle: Duration,
     /// The whole time that the request may take, for the error's sentence, and when it ends.
     pub(super) total: Duration,
@@ -56,7 +56,6 @@ pub(super) struct BodyLimits {
 pub struct Body {
     response: Box<reqwest::Response>,
     url: String,
-    host: String,
     coding: Coding,
     limits: BodyLimits,
     wire_bytes: u64,
@@ -73,11 +72,9 @@ impl Body {
         meter: Meter,
     ) -> Result<Self, FetchError> {
         let url = response.url().to_string();
-        let host = response.url().host_str().unwrap_or_default().to_owned();
         let body = Self {
             response: Box::new(response),
             url,
-            host,
             coding,
             limits,
             wire_bytes: 0,
@@ -109,17 +106,17 @@ impl Body {
             }
         }
         let first = first.freeze();
-        let (coding, limit) = (self.coding, self.limits.max_bytes);
+        let (coding, bounds) = (self.coding, self.limits.decoded);
         let is_plain = coding == Coding::Identity && !first.starts_with(&GZIP_MAGIC);
         let outcome = if at_end && is_plain {
             catch_unwind(AssertUnwindSafe(|| {
-                decode::read_plain(&first, limit, parse)
+                decode::read_plain(&first, bounds.max_bytes, parse)
             }))
             .ok()
         } else {
             let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
             let task = tokio::task::spawn_blocking(move || {
-                decode::read(first, Some(receiver), coding, limit, parse)
+                decode::read(first, Some(receiver), coding, bounds, parse)
             });
             let fed = self.feed(sender, at_end).await;
             let outcome = task.await.ok();
@@ -197,7 +194,12 @@ impl Body {
                     Slowness::Silence(idle)
                 };
                 return Err(FetchError::Timeout {
-                    host: self.host.clone(),
+                    host: self
+                        .response
+                        .url()
+                        .host_str()
+                        .unwrap_or_default()
+                        .to_owned(),
                     which,
                 });
             }
@@ -232,7 +234,7 @@ impl Body {
 
     fn fault(self, fault: Fault) -> FetchError {
         match fault {
-            Fault::TooLarge => self.too_large(self.limits.max_bytes),
+            Fault::TooLarge => self.too_large(self.limits.decoded.max_bytes),
             Fault::Coding(reason) => FetchError::Encoding {
                 url: self.url,
                 reason,

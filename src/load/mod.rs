@@ -412,7 +412,10 @@ impl<'a> Loader<'a> {
             Some((memory, outline))
         });
         let limit = match format {
-            Some(_) => Limit::Packed(self.limits.unpacked_bytes),
+            Some(format) => Limit::Packed {
+                max_bytes: self.limits.unpacked_bytes,
+                max_ratio: list::reader_of(format).max_ratio,
+            },
             None => Limit::Document,
         };
         let mut request = Request::new(url.clone(), limit).counted_by(&self.meter);
