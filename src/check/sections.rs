@@ -24,6 +24,8 @@ use crate::text::quote;
 const READ_WHOLE: TimeDelta = TimeDelta::days(7);
 /// What could not be read for this time will not be mended soon.
 const PATIENCE: TimeDelta = TimeDelta::days(3);
+/// Of all lists together. Fewer are read, but not until it is known which of them can be.
+const MAX_SECTIONS: usize = 1_000;
 
 /// The sections of a site, each with the list that offers it.
 #[derive(Default)]
@@ -51,8 +53,10 @@ impl Offering {
                     );
                     problems.add(Problem::new(Code::SectionTwice, url, message));
                 }
-                Some(_) => {}
-                None => self.sections.push((section.clone(), url.clone())),
+                None if self.sections.len() < MAX_SECTIONS => {
+                    self.sections.push((section.clone(), url.clone()))
+                }
+                _ => {}
             }
         }
     }

@@ -11,7 +11,7 @@ use sitebell::site::Format;
 
 use super::{NONE, NS, index, serve, sitemap};
 use crate::ask::Ask;
-use crate::den::{Den, collections, open_settings, run};
+use crate::den::{Den, collections, message, open_settings, run};
 use crate::fake_site::Reply;
 use crate::following::Follower;
 use crate::names::Loopback;
@@ -387,6 +387,16 @@ async fn a_sitemap_that_fails_hides_its_own_sections_and_no_others_until_it_is_b
         follower.last_check().await.outcome,
         Some(Outcome::Unchanged)
     );
+}
+
+#[tokio::test]
+async fn no_more_sections_are_read_than_the_operator_allows_collections() {
+    let den = two_sitemaps_with_sections();
+    let checked = den.check_with(|settings| settings.limits.collections = 1);
+    let checked = checked.await;
+    assert_eq!(collections(&checked).len(), 1);
+    assert!(message(&checked, "limit-reached").contains("first 1 sections"));
+    assert_eq!(den.site.requests_to("/shop-blog.scp").len(), 0);
 }
 
 #[tokio::test]
