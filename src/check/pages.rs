@@ -51,8 +51,8 @@ pub(super) async fn walk(
     loader.make_room_for_lists();
     let remembered = memory.and_then(listing);
     let found_by = root.found_by;
-    if root.lists.iter().any(has_sections) {
-        let offering = offered_at_top(loader, &mut root, remembered).await;
+    if offers_sections(loader, &root) {
+        let offering = offered_at_top(loader, &mut root, memory).await;
         let failed = root.failed.clone();
         let walked = sections::walk(loader, site, offering, &failed, memory, now).await;
         if let Some(walked) = walked {
@@ -119,13 +119,23 @@ fn has_sections(list: &LoadedList) -> bool {
     !list.list.sections.is_empty()
 }
 
-/// The sections that the lists at the top offer. Those that were not read yet are read for it.
+/// Whether a list at the top offers sections, or did so when it was last read.
+fn offers_sections(loader: &Loader<'_>, root: &ListRoot) -> bool {
+    let mut others = root.failed.iter().chain(&root.more);
+    let did = |url: &Url| loader.remembered_list(url).map(|list| list.sections);
+    root.lists.iter().any(has_sections)
+        || others.any(|url| did(url).is_some_and(|sections| !sections.is_empty()))
+}
+
+/// The sections that the lists at the top offer. Those that were not read yet are read for it, and one that fails this
+/// once offers what it did: the others must not make another site of this one.
 async fn offered_at_top(
     loader: &mut Loader<'_>,
     root: &mut ListRoot,
-    memory: Option<&CollectionMemory>,
+    memory: Option<&SiteMemory>,
 ) -> Offering {
-    let known = memory.and_then(|collection| collection.pages.as_ref());
+    let known = memory.and_then(listing);
+    let known = known.and_then(|collection| collection.pages.as_ref());
     let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
     for url in std::mem::take(&mut root.more) {
         match loader.pages(&url, &known, true).await {
@@ -136,9 +146,19 @@ async fn offered_at_top(
             }
         }
     }
+    // The first one stays the first.
+    let before = memory.and_then(|memory| memory.root.as_ref());
+    let (first, others): (Vec<_>, Vec<_>) =
+        (root.failed.iter()).partition(|url| Some(*url) == before);
     let mut offering = Offering::default();
+    for url in first {
+        offering.take_again(url, loader);
+    }
     for list in &root.lists {
         offering.take(&list.asked, &list.url, &list.list, &mut loader.problems);
+    }
+    for url in others {
+        offering.take_again(url, loader);
     }
     offering
 }
@@ -351,7 +371,9 @@ impl<'a, 'b> Walk<'a, 'b> {
     fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
         let part = part_of(loaded.asked.as_str());
         if depth > 0 {
-            self.offer(&loaded.asked, &loaded.url, &loaded.list);
+            let problems = &mut self.loader.problems;
+            self.offering
+                .take(&loaded.asked, &loaded.url, &loaded.list, problems);
         }
         let List {
             pages,
@@ -413,11 +435,6 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
     }
 
-    fn offer(&mut self, asked: &Url, url: &Url, list: &List) {
-        let problems = &mut self.loader.problems;
-        self.offering.take(asked, url, list, problems);
-    }
-
     /// The parts as they are listed; if there are too many to be read at once, those that changed last come first.
     fn in_order(&self, mut parts: Vec<Part>) -> Vec<Part> {
         if parts.len() > self.loader.documents_left() {
@@ -455,10 +472,8 @@ impl<'a, 'b> Walk<'a, 'b> {
             .problems
             .add(error.problem(&due.url, &due.listed_in));
         // A part that fails this once must not make another site of this one.
-        if due.depth > 0
-            && let Some(list) = self.loader.remembered_list(&due.url)
-        {
-            self.offer(&due.url, &due.url, &list);
+        if due.depth > 0 {
+            self.offering.take_again(&due.url, self.loader);
         }
     }
 

@@ -61,6 +61,13 @@ impl Offering {
         }
     }
 
+    /// Takes the sections that a list offered when it was last read.
+    pub(super) fn take_again(&mut self, url: &Url, loader: &mut Loader<'_>) {
+        if let Some(list) = loader.remembered_list(url) {
+            self.take(url, url, &list, &mut loader.problems);
+        }
+    }
+
     /// Whether the list that was asked for here offers any.
     pub(super) fn is_in(&self, asked: &Url) -> bool {
         self.lists.iter().any(|(list, _)| list == asked)
@@ -90,14 +97,10 @@ pub(super) async fn walk(
     memory: Option<&SiteMemory>,
     now: DateTime<Utc>,
 ) -> Option<Walked> {
-    let mut top = offering.top()?;
-    // The first one stays the first, should it fail this once.
-    let before = memory.and_then(|memory| memory.root.as_ref());
-    if let Some(before) = before.filter(|url| failed.contains(url)) {
-        top.asked.clone_from(before);
-    }
+    let top = offering.top()?;
     let lists = offering.lists.iter().map(|(asked, _)| asked);
-    let lists: Vec<ListMemory> = lists.chain(failed).map(ListMemory::unread).collect();
+    let others = failed.iter().filter(|url| !offering.is_in(url));
+    let lists: Vec<ListMemory> = lists.chain(others).map(ListMemory::unread).collect();
     let mut sections = offering.sections;
     let identity = |section: &Section| {
         let mut id = site.at_root("/");

@@ -53,7 +53,7 @@ pub async fn discover(
 ) -> Result<Discovery, DiscoverError> {
     let listing = memory.and_then(listing);
     let pages = listing.and_then(|collection| collection.pages.as_ref());
-    let beside = memory.and_then(at_top);
+    let beside = memory.and_then(section).or(listing);
     let beside = beside.iter().flat_map(|collection| &collection.lists);
     let mut search = Search {
         known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
@@ -138,20 +138,20 @@ pub fn listing(memory: &SiteMemory) -> Option<&CollectionMemory> {
     collections.find(is_whole).filter(|_| !memory.has_log())
 }
 
-/// The collection that knows all lists at the top of a site: one of the sections that its root document offers, where it
-/// is followed by them.
-fn at_top(memory: &SiteMemory) -> Option<&CollectionMemory> {
-    let document = memory.documents.get(memory.root.as_ref()?);
-    let outline = document.and_then(|document| Outline::parse(&document.outline));
-    let offered = outline.map(|outline| outline.list.sections);
-    let offered = offered.unwrap_or_default();
+/// One of the sections that the root document offers, where a site is followed by them: each knows the lists at the top.
+fn section(memory: &SiteMemory) -> Option<&CollectionMemory> {
     let is_section = |collection: &&CollectionMemory| {
-        let name = collection.identity.fragment();
-        let is_offered = offered.iter().any(|section| Some(&*section.name) == name);
-        is_offered && collection.pages.is_some()
+        collection.pages.is_some() && collection.identity.fragment().is_some()
     };
-    let mut collections = memory.collections.iter();
-    collections.find(is_section).or_else(|| listing(memory))
+    let mut sections = memory.collections.iter().filter(is_section).peekable();
+    // Most sites have none, and then there is nothing to look for in the document.
+    sections.peek()?;
+    let document = memory.documents.get(memory.root.as_ref()?)?;
+    let offered = Outline::parse(&document.outline)?.list.sections;
+    sections.find(|collection| {
+        let name = collection.identity.fragment();
+        offered.iter().any(|section| Some(&*section.name) == name)
+    })
 }
 
 /// The search for what describes a site.

@@ -366,7 +366,7 @@ async fn the_sections_of_several_sitemaps_are_all_followed_at_every_check() {
 }
 
 #[tokio::test]
-async fn a_sitemap_that_fails_hides_its_own_sections_and_no_others_until_it_is_back() {
+async fn a_sitemap_that_fails_hides_nothing_of_the_sections_of_another() {
     let den = two_sitemaps_with_sections();
     let follower = Follower::of(&den).await;
     assert_eq!(follower.check().await.len(), 4);
@@ -382,6 +382,25 @@ async fn a_sitemap_that_fails_hides_its_own_sections_and_no_others_until_it_is_b
     assert_eq!(follower.check().await, NONE);
     assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
     scp_sitemap_at(&den, "/shop.xml", &[&of_shop(SNAPSHOT), &of_shop(DELTA)]);
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(
+        follower.last_check().await.outcome,
+        Some(Outcome::Unchanged)
+    );
+}
+
+#[tokio::test]
+async fn a_plain_sitemap_does_not_take_the_place_of_one_with_sections_that_fails() {
+    let den = two_sitemaps_with_sections();
+    den.site.serve("/shop.xml", Reply::status(500));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    den.site.serve("/blog.xml", Reply::status(500));
+    serve(&den, "/shop.xml", sitemap(&den, &["/plain 2026-01-01"]));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    assert_eq!(follower.row().await.format, Some(Format::Scp));
+    scp_sitemap_at(&den, "/blog.xml", &[SNAPSHOT]);
     assert_eq!(follower.check().await, NONE);
     assert_eq!(
         follower.last_check().await.outcome,
