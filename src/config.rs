@@ -114,7 +114,7 @@ settings! { Service {
     "max-document-size" SIZE "50MiB" "The largest ResourceSync or sitemap document, decompressed";
     "max-page-size" SIZE "1MiB" "The largest page or other file, decompressed";
     "max-check-size" SIZE "200MiB" "The most that one check of a site takes from the network";
-    "max-unpacked-size" SIZE "512MiB" "The largest SCP file that comes packed with Zstandard, unpacked; as it comes, or packed with gzip, it is held to max-document-size";
+    "max-unpacked-size" SIZE "512MiB" "The largest SCP file, unpacked; as it comes over the network it is held to max-document-size";
     "max-documents" NUMBER "100" "Documents that one check of a site reads";
     "max-foreign-documents" NUMBER "20" "Documents of other sites among them";
     "max-collections" NUMBER "100" "Collections of one site that are read";

@@ -684,6 +684,9 @@ codes! {
     /// A section holds all pages of the others, which would be told twice; only the others are followed.
     SectionOfAll = "section-of-all", Note,
         "Nothing needs to be done, if every page is in one of the other sections.", "";
+    /// Two sitemaps offer a section of the same name, and not the same documents of it; one of them is followed.
+    SectionTwice = "section-twice", Warning,
+        "Offer every section in one sitemap, or the same documents in all of them; give sections that are not the same different names.", "";
 
     /// The document should be JSON and is not, so nothing in it can be relied on.
     BadJson = "bad-json", Error,

@@ -138,6 +138,10 @@ pub struct PagesReading {
     pub made_at: Option<Moment>,
     /// The document at its top.
     pub document: Url,
+    /// Since when the lists of a section cannot be read, if they cannot.
+    pub broken_since: Option<DateTime<Utc>>,
+    /// Whether the pages are those of plain lists in their place.
+    pub is_stand_in: bool,
 }
 
 /// Reads a site once, with what is remembered of it. `now` decides which changes lie in the future.

@@ -15,6 +15,7 @@ use url::Url;
 
 use self::folder::identity;
 use super::lists::is_not_there;
+use super::sections::Offering;
 use super::{CollectionReading, PagesReading, Top, sections, titles};
 use crate::discover::{ListRoot, listing};
 use crate::fetch::FetchError;
@@ -24,8 +25,8 @@ use crate::memory::{
 };
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
-use crate::read::list::{List, Part, Section};
-use crate::site::{About, SiteUrl};
+use crate::read::list::{List, Part};
+use crate::site::{About, Format, SiteUrl};
 
 /// An index, an index in it, and the lists in that.
 const MAX_DEPTH: usize = 3;
@@ -43,28 +44,29 @@ pub(super) struct Walked {
 pub(super) async fn walk(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
-    root: ListRoot,
+    mut root: ListRoot,
     memory: Option<&SiteMemory>,
     now: DateTime<Utc>,
 ) -> Walked {
     loader.make_room_for_lists();
     let remembered = memory.and_then(listing);
     let found_by = root.found_by;
+    if offers_sections(loader, &root) {
+        let offering = offered_at_top(loader, &mut root, memory).await;
+        let failed = root.failed.clone();
+        let walked = sections::walk(loader, site, offering, &failed, memory, now).await;
+        if let Some(walked) = walked {
+            return walked;
+        }
+        // None of them could be read; the plain list still says something.
+    }
     let lists: Vec<ListMemory> = (root.lists.iter().map(|list| &list.asked))
         .chain(&root.failed)
         .chain(&root.more)
-        .map(|url| ListMemory {
-            url: url.clone(),
-            from: None,
-            until: None,
-            lastmod: None,
-            read_at: None,
-            is_finished: false,
-        })
+        .map(ListMemory::unread)
         .collect();
     // Where sections are offered they are looked for the next time, whichever list comes first.
-    let has_sections = |list: &&LoadedList| !list.list.sections.is_empty();
-    let first = root.lists.iter().find(has_sections);
+    let first = root.lists.iter().find(|list| has_sections(list));
     let first = first.unwrap_or(&root.lists[0]);
     // The first one stays the first, should it fail this once.
     let before = memory.and_then(|memory| memory.root.as_ref());
@@ -76,27 +78,12 @@ pub(super) async fn walk(
         described_by: None,
         about: first.list.about.clone(),
     };
-    let sections: Vec<Section> = (root.lists.iter())
-        .flat_map(|list| list.list.sections.iter().cloned())
-        .collect();
-    if !sections.is_empty() {
-        let format = sections[0].format;
-        let walked = sections::walk(loader, site, &top.url, sections, memory, now).await;
-        let (collections, is_complete) = walked;
-        if !collections.is_empty() {
-            top.format = format;
-            // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
-            return Walked {
-                top,
-                collections,
-                is_complete,
-            };
-        }
-        // None of them could be read; the plain list still says something.
-    }
     let mut walk = Walk::new(loader, remembered);
     let named = root.titles.clone();
     walk.read(root).await;
+    if let Some(walked) = walk.follow_sections(site, memory, now).await {
+        return walked;
+    }
     walk.read_days(now).await;
     walk.find_titles(named, remembered);
     let is_as_before = remembered.is_some_and(|known| known.lists == lists && walk.is_as(known));
@@ -126,6 +113,54 @@ pub(super) async fn walk(
         collections: vec![collection],
         is_complete,
     }
+}
+
+fn has_sections(list: &LoadedList) -> bool {
+    !list.list.sections.is_empty()
+}
+
+/// Whether a list at the top offers sections, or did so when it was last read.
+fn offers_sections(loader: &Loader<'_>, root: &ListRoot) -> bool {
+    let mut others = root.failed.iter().chain(&root.more);
+    let did = |url: &Url| loader.remembered_list(url).map(|list| list.sections);
+    root.lists.iter().any(has_sections)
+        || others.any(|url| did(url).is_some_and(|sections| !sections.is_empty()))
+}
+
+/// The sections that the lists at the top offer. Those that were not read yet are read for it, and one that fails this
+/// once offers what it did: the others must not make another site of this one.
+async fn offered_at_top(
+    loader: &mut Loader<'_>,
+    root: &mut ListRoot,
+    memory: Option<&SiteMemory>,
+) -> Offering {
+    let known = memory.and_then(listing);
+    let known = known.and_then(|collection| collection.pages.as_ref());
+    let known = known.map(|pages| pages.known.clone()).unwrap_or_default();
+    for url in std::mem::take(&mut root.more) {
+        match loader.pages(&url, &known, true).await {
+            Ok(list) => root.lists.push(list),
+            Err(error) => {
+                loader.problems.add(error.problem(&url, &url));
+                root.failed.push(url);
+            }
+        }
+    }
+    // The first one stays the first.
+    let before = memory.and_then(|memory| memory.root.as_ref());
+    let (first, others): (Vec<_>, Vec<_>) =
+        (root.failed.iter()).partition(|url| Some(*url) == before);
+    let mut offering = Offering::default();
+    for url in first {
+        offering.take_again(url, loader);
+    }
+    for list in &root.lists {
+        offering.take(&list.asked, &list.url, &list.list, &mut loader.problems);
+    }
+    for url in others {
+        offering.take_again(url, loader);
+    }
+    offering
 }
 
 /// A collection of pages of which no more is known.
@@ -161,7 +196,11 @@ pub(super) struct Walk<'a, 'b> {
     loader: &'a mut Loader<'b>,
     known: Recollection<KnownPages>,
     has_pages: bool,
+    /// The format of its lists, if they are those of a section.
+    format: Option<Format>,
     sighted: Sighted,
+    /// The sections that parts of the list offer.
+    offering: Offering,
     /// Whether every document could be read.
     is_complete: bool,
     /// Whether those documents are all that there ever was, so that what is not in them is not there.
@@ -187,7 +226,9 @@ impl<'a, 'b> Walk<'a, 'b> {
             loader,
             known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
             has_pages: pages.is_some_and(|pages| pages.has_pages),
+            format: None,
             sighted: Sighted::default(),
+            offering: Offering::default(),
             is_complete: true,
             is_whole: true,
             seen: HashSet::new(),
@@ -198,6 +239,47 @@ impl<'a, 'b> Walk<'a, 'b> {
             has_days: false,
             made_at: None,
         }
+    }
+
+    /// The same for the lists of a section in this format.
+    pub(super) fn of_section(
+        loader: &'a mut Loader<'b>,
+        memory: Option<&CollectionMemory>,
+        format: Format,
+    ) -> Self {
+        Walk {
+            format: Some(format),
+            ..Walk::new(loader, memory)
+        }
+    }
+
+    /// Reads a plain list in the place of those of a section that cannot be read. Nobody remembers its own pages, so it
+    /// may not say that they have not changed.
+    pub(super) async fn in_place_of_section(
+        loader: &'a mut Loader<'b>,
+        memory: Option<&CollectionMemory>,
+        list: &Url,
+    ) -> Self {
+        let mut walk = Walk {
+            has_pages: false,
+            ..Walk::new(loader, memory)
+        };
+        walk.read_list(list, list).await;
+        let parts = walk.seen.iter().filter(|url| *url != list);
+        parts.for_each(|url| walk.loader.forget(url));
+        walk.made_at = None;
+        walk
+    }
+
+    /// Up to when the documents that were read so far tell what happened.
+    pub(super) fn made_at(&self) -> Option<Moment> {
+        self.made_at
+    }
+
+    async fn load(&mut self, url: &Url, may_be_unchanged: bool) -> Result<LoadedList, LoadError> {
+        self.loader
+            .pages_in(self.format, url, &self.known, may_be_unchanged)
+            .await
     }
 
     async fn read(&mut self, root: ListRoot) {
@@ -227,6 +309,28 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.read_all(queue).await;
     }
 
+    /// Where parts of the list offer sections, these are followed as if the parts were at the top, and the next time they
+    /// are. Nothing is remembered of lists whose pages nobody takes.
+    async fn follow_sections(
+        &mut self,
+        site: &SiteUrl,
+        memory: Option<&SiteMemory>,
+        now: DateTime<Utc>,
+    ) -> Option<Walked> {
+        let offering = std::mem::take(&mut self.offering);
+        let others = self.seen.iter().filter(|url| !offering.is_in(url));
+        let others: Vec<Url> = others.cloned().collect();
+        let walked = sections::walk(self.loader, site, offering, &[], memory, now).await?;
+        for url in &others {
+            self.loader.forget(url);
+        }
+        let is_complete = walked.is_complete && self.is_complete;
+        Some(Walked {
+            is_complete,
+            ..walked
+        })
+    }
+
     /// Reads the list at this address, and all its parts. Says whether that could be done.
     pub(super) async fn read_list(&mut self, url: &Url, listed_in: &Url) -> bool {
         let mut queue = VecDeque::new();
@@ -242,7 +346,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             listed_in: listed_in.clone(),
             depth: 0,
         };
-        match self.loader.pages(url, &self.known, self.has_pages).await {
+        match self.load(url, self.has_pages).await {
             Ok(list) => self.take(list, 0, &mut VecDeque::new()),
             Err(LoadError::Fetch(error)) if is_missing(&error) => {}
             Err(error) => {
@@ -256,11 +360,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     async fn read_all(&mut self, mut queue: VecDeque<Due>) {
         while let Some(due) = queue.pop_front() {
             // Only a list whose pages are remembered may say that nothing is new.
-            match self
-                .loader
-                .pages(&due.url, &self.known, self.has_pages)
-                .await
-            {
+            match self.load(&due.url, self.has_pages).await {
                 Ok(list) if list.list.is_delta => self.miss(&due, &only_changes(&list)),
                 Ok(list) => self.take(list, due.depth, &mut queue),
                 Err(error) => self.miss(&due, &error),
@@ -270,12 +370,18 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
         let part = part_of(loaded.asked.as_str());
+        if depth > 0 {
+            let problems = &mut self.loader.problems;
+            self.offering
+                .take(&loaded.asked, &loaded.url, &loaded.list, problems);
+        }
         let List {
             pages,
             parts,
             titles,
             is_window,
             made_at,
+            since,
             pace_ms,
             days,
             ..
@@ -297,6 +403,9 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
         let made_at = made_at.and_then(|text| Moment::parse(&text).ok());
         self.made_at = self.made_at.max(made_at);
+        if let Some(since) = since.and_then(|text| Moment::parse(&text).ok()) {
+            self.sighted.tells_since(part, since);
+        }
         if self.titles.is_none() {
             self.titles = titles.and_then(|url| Url::parse(&url).ok());
         }
@@ -362,6 +471,10 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.loader
             .problems
             .add(error.problem(&due.url, &due.listed_in));
+        // A part that fails this once must not make another site of this one.
+        if due.depth > 0 {
+            self.offering.take_again(&due.url, self.loader);
+        }
     }
 
     /// Reads what changed since the list was made, where there is a document for each day. A day without one is a day
@@ -426,7 +539,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         while self.has_doubts() {
             let mut queue = VecDeque::new();
             for url in std::mem::take(&mut self.unchanged) {
-                match self.loader.pages(&url, &self.known, false).await {
+                match self.load(&url, false).await {
                     // It may have changed after all, and list its parts now.
                     Ok(list) => self.take(list, 0, &mut queue),
                     Err(error) => {
@@ -453,6 +566,8 @@ impl<'a, 'b> Walk<'a, 'b> {
             titles: self.named_titles,
             made_at: self.made_at,
             document: document.clone(),
+            broken_since: None,
+            is_stand_in: false,
         };
         (reading, self.is_complete)
     }

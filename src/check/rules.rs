@@ -185,6 +185,7 @@ const RULES: &[Rule] = &[
             BareSitemapEntry,
             NoWholeList,
             SectionOfAll,
+            SectionTwice,
         ],
     },
     Rule {

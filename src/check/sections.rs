@@ -3,32 +3,105 @@
 //! As long as the changes follow one another without a gap from where the last reading ended, they are all that is read.
 //! Otherwise, and once a week in any case, the whole list is read, and the changes that are newer than it: changes do
 //! not tell deletions.
+//!
+//! A section that cannot be read any more leaves the plain list that offers it: that tells which of its pages were edited,
+//! until the section can be read again.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
-use super::pages::{Walk, collection};
-use super::{CollectionReading, titles};
+use super::pages::{Walk, Walked, collection};
+use super::{CollectionReading, Top, titles};
 use crate::load::Loader;
-use crate::memory::{CollectionMemory, Sighted, SiteMemory};
+use crate::memory::{CollectionMemory, ListMemory, Sighted, SiteMemory};
 use crate::moment::Moment;
-use crate::problem::{Code, Problem};
-use crate::read::list::{Offer, Section};
-use crate::site::SiteUrl;
+use crate::problem::{Code, Problem, Problems};
+use crate::read::list::{List, Offer, Section};
+use crate::site::{About, SiteUrl};
 use crate::text::quote;
 
 /// After this time the whole list is read again.
 const READ_WHOLE: TimeDelta = TimeDelta::days(7);
+/// What could not be read for this time will not be mended soon.
+const PATIENCE: TimeDelta = TimeDelta::days(3);
+/// Of all lists together. Fewer are read, but not until it is known which of them can be.
+const MAX_SECTIONS: usize = 1_000;
 
-/// Reads the sections that `listed_in` offers, and says whether all of them could be read.
+/// The sections of a site, each with the list that offers it.
+#[derive(Default)]
+pub(super) struct Offering {
+    sections: Vec<(Section, Url)>,
+    /// The lists that offer them, by the addresses that were asked for, and what they say about the site.
+    lists: Vec<(Url, About)>,
+}
+
+impl Offering {
+    /// Takes the sections that a list offers. One that was offered before is followed as it was offered first: two lists
+    /// that do not agree would make pages come and go.
+    pub(super) fn take(&mut self, asked: &Url, url: &Url, list: &List, problems: &mut Problems) {
+        if list.sections.is_empty() {
+            return;
+        }
+        self.lists.push((asked.clone(), list.about.clone()));
+        for section in &list.sections {
+            let mut known = self.sections.iter();
+            match known.find(|(known, _)| known.name == section.name) {
+                Some((known, listed_in)) if known != section => {
+                    let message = format!(
+                        "the section {} is offered here in another way than in {listed_in}, where it is followed",
+                        quote(&section.name)
+                    );
+                    problems.add(Problem::new(Code::SectionTwice, url, message));
+                }
+                None if self.sections.len() < MAX_SECTIONS => {
+                    self.sections.push((section.clone(), url.clone()))
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the sections that a list offered when it was last read.
+    pub(super) fn take_again(&mut self, url: &Url, loader: &mut Loader<'_>) {
+        if let Some(list) = loader.remembered_list(url) {
+            self.take(url, url, &list, &mut loader.problems);
+        }
+    }
+
+    /// Whether the list that was asked for here offers any.
+    pub(super) fn is_in(&self, asked: &Url) -> bool {
+        self.lists.iter().any(|(list, _)| list == asked)
+    }
+
+    /// The document at the top of a site that is followed by its sections. Where they are offered they are looked for the
+    /// next time.
+    fn top(&self) -> Option<Top> {
+        let ((section, url), (asked, about)) = (self.sections.first()?, self.lists.first()?);
+        Some(Top {
+            asked: asked.clone(),
+            url: url.clone(),
+            format: section.format,
+            described_by: None,
+            about: about.clone(),
+        })
+    }
+}
+
+/// Reads the sections that a site offers. None if nothing at all was to be had of them. The lists that `failed` may offer
+/// others.
 pub(super) async fn walk(
     loader: &mut Loader<'_>,
     site: &SiteUrl,
-    listed_in: &Url,
-    mut sections: Vec<Section>,
+    offering: Offering,
+    failed: &[Url],
     memory: Option<&SiteMemory>,
     now: DateTime<Utc>,
-) -> (Vec<CollectionReading>, bool) {
+) -> Option<Walked> {
+    let top = offering.top()?;
+    let lists = offering.lists.iter().map(|(asked, _)| asked);
+    let others = failed.iter().filter(|url| !offering.is_in(url));
+    let lists: Vec<ListMemory> = lists.chain(others).map(ListMemory::unread).collect();
+    let mut sections = offering.sections;
     let identity = |section: &Section| {
         let mut id = site.at_root("/");
         id.set_fragment(Some(&section.name));
@@ -38,7 +111,7 @@ pub(super) async fn walk(
         let mut known = memory.into_iter().flat_map(|memory| &memory.collections);
         known.find(|known| known.identity == *id)
     };
-    sections.retain(|section| {
+    sections.retain(|(section, listed_in)| {
         let has_begun = known(&identity(section)).is_some_and(|known| known.pages.is_some());
         if section.snapshots.is_empty() && !has_begun {
             let message = format!(
@@ -52,26 +125,44 @@ pub(super) async fn walk(
         true
     });
     // Every page of it is in another section as well, and nobody wants to hear of it twice.
-    let is_other = |section: &Section| !section.has_all;
+    let is_other = |(section, _): &(Section, Url)| !section.has_all;
     if sections.iter().any(is_other)
-        && let Some(all) = sections.iter().position(|section| section.has_all)
+        && let Some((all, listed_in)) = sections.iter().find(|section| !is_other(section))
     {
         let message = format!(
             "the section {} has the pages of all others; those are followed, and it is not",
-            quote(&sections[all].name)
+            quote(&all.name)
         );
         let problem = Problem::new(Code::SectionOfAll, listed_in, message);
         loader.problems.add(problem);
         sections.retain(is_other);
     }
+    let most = loader.limits().collections;
+    if let Some((_, listed_in)) = sections.get(most) {
+        let message = format!("only the first {most} sections of a site are read");
+        let problem = Problem::new(Code::LimitReached, listed_in, message);
+        loader.problems.add(problem);
+        sections.truncate(most);
+    }
     let mut collections = Vec::new();
-    let mut is_complete = true;
-    for section in sections {
-        let id = identity(&section);
+    let mut is_complete = failed.is_empty();
+    for (section, listed_in) in &sections {
+        let id = identity(section);
         let known = known(&id);
-        let plan = Plan::make(&section, known, now);
-        let mut pages = Walk::new(loader, known);
+        let state = known.and_then(|known| known.pages.as_ref());
+        let state = state.map(|pages| &pages.state);
+        let plan = Plan::make(section, known, now);
+        let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
+        let broken_since = state.and_then(|state| state.broken_since).unwrap_or(now);
+        // What could be read of it and is new is better than what a plain list can tell.
+        let is_stand_in = state.is_some_and(|state| {
+            !is_read && broken_since + PATIENCE <= now && pages.made_at() <= state.made_at
+        });
+        if is_stand_in {
+            plan.urls().for_each(|url| loader.forget(url));
+            pages = Walk::in_place_of_section(loader, known, listed_in).await;
+        }
         let is_as_before = plan.is_empty() && known.is_some_and(|known| known.pages.is_some());
         if !is_as_before {
             pages.recall().await;
@@ -80,6 +171,9 @@ pub(super) async fn walk(
             pages.dispel_doubts().await;
         }
         let (mut reading, was_read) = pages.finish(listed_in, is_as_before);
+        let was_read = was_read && is_read;
+        reading.broken_since = (!is_read).then_some(broken_since);
+        reading.is_stand_in = is_stand_in;
         let is_empty = reading.sighted.as_ref().is_some_and(Sighted::is_empty);
         if is_empty && known.is_none() && (!was_read || plan.is_empty()) {
             // Nothing at all was to be had of it, so nothing begins.
@@ -97,10 +191,16 @@ pub(super) async fn walk(
         let home = titles::fallback(&site.at_root("/"));
         collections.push(CollectionReading {
             title: format!("{} ({home})", section.name),
+            lists: lists.clone(),
             ..collection(id, known, reading, was_read && plan.is_whole)
         });
     }
-    (collections, is_complete)
+    // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
+    (!collections.is_empty()).then_some(Walked {
+        top,
+        collections,
+        is_complete,
+    })
 }
 
 /// What of a section is read.
@@ -119,6 +219,10 @@ struct Plan {
 impl Plan {
     fn is_empty(&self) -> bool {
         self.snapshot.is_none() && self.deltas.is_empty()
+    }
+
+    fn urls(&self) -> impl Iterator<Item = &Url> {
+        self.snapshot.iter().chain(&self.deltas)
     }
 
     /// Reads one document after the other, and says whether that could be done. After one that could not be read the

@@ -23,7 +23,7 @@ use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
-use crate::read::list::PLAIN;
+use crate::read::list::{Outline, PLAIN};
 use crate::site::{Format, SiteUrl};
 
 pub use self::found::{DiscoverError, Discovery, Found, FoundBy, ListRoot, Root, Tried};
@@ -53,7 +53,8 @@ pub async fn discover(
 ) -> Result<Discovery, DiscoverError> {
     let listing = memory.and_then(listing);
     let pages = listing.and_then(|collection| collection.pages.as_ref());
-    let beside = listing.iter().flat_map(|collection| &collection.lists);
+    let beside = memory.and_then(section).or(listing);
+    let beside = beside.iter().flat_map(|collection| &collection.lists);
     let mut search = Search {
         known: pages.map(|pages| pages.known.clone()).unwrap_or_default(),
         beside: beside.map(|list| list.url.clone()).collect(),
@@ -135,6 +136,22 @@ pub fn listing(memory: &SiteMemory) -> Option<&CollectionMemory> {
         collection.pages.is_some() && collection.identity.fragment().is_none()
     };
     collections.find(is_whole).filter(|_| !memory.has_log())
+}
+
+/// One of the sections that the root document offers, where a site is followed by them: each knows the lists at the top.
+fn section(memory: &SiteMemory) -> Option<&CollectionMemory> {
+    let is_section = |collection: &&CollectionMemory| {
+        collection.pages.is_some() && collection.identity.fragment().is_some()
+    };
+    let mut sections = memory.collections.iter().filter(is_section).peekable();
+    // Most sites have none, and then there is nothing to look for in the document.
+    sections.peek()?;
+    let document = memory.documents.get(memory.root.as_ref()?)?;
+    let offered = Outline::parse(&document.outline)?.list.sections;
+    sections.find(|collection| {
+        let name = collection.identity.fragment();
+        offered.iter().any(|section| Some(&*section.name) == name)
+    })
 }
 
 /// The search for what describes a site.

@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::decode::{self, Coding, Fault, GZIP_MAGIC, Piece};
+use super::decode::{self, Bounds, Coding, Fault, GZIP_MAGIC, Piece};
 use super::error::{FetchError, Slowness};
 use super::meter::Meter;
 use super::pace::Slot;
@@ -41,7 +41,10 @@ pub struct BodyStats {
 /// What a body is held to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BodyLimits {
-    pub(super) max_bytes: u64,
+    /// As it comes over the network.
+    pub(super) max_wire_bytes: u64,
+    /// Decoded.
+    pub(super) decoded: Bounds,
     pub(super) idle: Duration,
     /// The whole time that the request may take, for the error's sentence, and when it ends.
     pub(super) total: Duration,
@@ -53,7 +56,6 @@ pub(super) struct BodyLimits {
 pub struct Body {
     response: Box<reqwest::Response>,
     url: String,
-    host: String,
     coding: Coding,
     limits: BodyLimits,
     wire_bytes: u64,
@@ -70,11 +72,9 @@ impl Body {
         meter: Meter,
     ) -> Result<Self, FetchError> {
         let url = response.url().to_string();
-        let host = response.url().host_str().unwrap_or_default().to_owned();
         let body = Self {
             response: Box::new(response),
             url,
-            host,
             coding,
             limits,
             wire_bytes: 0,
@@ -83,7 +83,7 @@ impl Body {
         };
         // The length is only believed when it is bad news.
         match body.response.content_length() {
-            Some(length) if length > body.max_wire_bytes() => Err(body.too_large()),
+            Some(length) if length > body.max_wire_bytes() => Err(body.too_large_to_come()),
             _ => Ok(body),
         }
     }
@@ -106,17 +106,17 @@ impl Body {
             }
         }
         let first = first.freeze();
-        let (coding, limit) = (self.coding, self.limits.max_bytes);
+        let (coding, bounds) = (self.coding, self.limits.decoded);
         let is_plain = coding == Coding::Identity && !first.starts_with(&GZIP_MAGIC);
         let outcome = if at_end && is_plain {
             catch_unwind(AssertUnwindSafe(|| {
-                decode::read_plain(&first, limit, parse)
+                decode::read_plain(&first, bounds.max_bytes, parse)
             }))
             .ok()
         } else {
             let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
             let task = tokio::task::spawn_blocking(move || {
-                decode::read(first, Some(receiver), coding, limit, parse)
+                decode::read(first, Some(receiver), coding, bounds, parse)
             });
             let fed = self.feed(sender, at_end).await;
             let outcome = task.await.ok();
@@ -194,7 +194,12 @@ impl Body {
                     Slowness::Silence(idle)
                 };
                 return Err(FetchError::Timeout {
-                    host: self.host.clone(),
+                    host: self
+                        .response
+                        .url()
+                        .host_str()
+                        .unwrap_or_default()
+                        .to_owned(),
                     which,
                 });
             }
@@ -207,25 +212,29 @@ impl Body {
             });
         }
         if self.wire_bytes > self.max_wire_bytes() {
-            return Err(self.too_large());
+            return Err(self.too_large_to_come());
         }
         Ok(chunk)
     }
 
     fn max_wire_bytes(&self) -> u64 {
-        self.limits.max_bytes.saturating_add(WIRE_SLACK)
+        self.limits.max_wire_bytes.saturating_add(WIRE_SLACK)
     }
 
-    fn too_large(&self) -> FetchError {
+    fn too_large_to_come(&self) -> FetchError {
+        self.too_large(self.limits.max_wire_bytes)
+    }
+
+    fn too_large(&self, limit: u64) -> FetchError {
         FetchError::TooLarge {
             url: self.url.clone(),
-            limit: self.limits.max_bytes,
+            limit,
         }
     }
 
     fn fault(self, fault: Fault) -> FetchError {
         match fault {
-            Fault::TooLarge => self.too_large(),
+            Fault::TooLarge => self.too_large(self.limits.decoded.max_bytes),
             Fault::Coding(reason) => FetchError::Encoding {
                 url: self.url,
                 reason,

@@ -2,12 +2,12 @@
 //!
 //! Synchronous, so that a parser can simply read. One content coding is undone, and then, if what comes out is a gzip
 //! file (`sitemap.xml.gz`), that one too; nothing deeper. The limit is absolute and holds at every level: an honest
-//! change list compresses 250 to 1, so a ratio would refuse good sites.
+//! change list compresses 250 to 1, so a ratio would refuse good sites. It holds only where a format has one itself.
 //!
 //! The one rule: a fault, once met, stays. Every later read fails too, and whoever asked for the body gets the fault
 //! whatever the parser made of it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 
@@ -27,6 +27,17 @@ const MAX_MEMBERS: u32 = 10_000;
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 const BUFFER: usize = 16_384;
+
+/// A small body of zeros does no harm.
+const FREE_BYTES: u64 = 1024 * 1024;
+
+/// What decoded bytes are held to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) max_bytes: u64,
+    /// How many of them may come of one, if there is a limit.
+    pub(super) max_ratio: Option<u64>,
+}
 
 /// How the server says that it compressed the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,19 +102,22 @@ pub(super) fn read<T>(
     first: Bytes,
     more: Option<Receiver<Piece>>,
     coding: Coding,
-    limit: u64,
+    bounds: Bounds,
     parse: impl FnOnce(&mut dyn BufRead) -> T,
 ) -> Result<(T, u64), Fault> {
     let fault = SharedFault::default();
+    let wire_count = Rc::new(Cell::new(0));
     let mut wire = Peek::new(Source {
         current: first,
         more,
+        count: wire_count.clone(),
         fault: fault.clone(),
     });
     let watch = |inner: Box<dyn Read>| Watch {
         inner,
-        limit,
+        bounds,
         count: 0,
+        wire_count: wire_count.clone(),
         fault: fault.clone(),
     };
     let prepared = wire.peek(2).map(<[u8]>::to_vec).and_then(|start| {
@@ -195,6 +209,7 @@ impl SharedFault {
 struct Source {
     current: Bytes,
     more: Option<Receiver<Piece>>,
+    count: Rc<Cell<u64>>,
     fault: SharedFault,
 }
 
@@ -212,17 +227,29 @@ impl Read for Source {
         }
         let count = buf.len().min(self.current.len());
         self.current.copy_to_slice(&mut buf[..count]);
+        self.count.set(self.count.get() + count as u64);
         Ok(count)
     }
 }
 
-/// Holds a reader to the limit, and makes its faults known and lasting (the brotli reader fails once and then says
+/// Holds a reader to its bounds, and makes its faults known and lasting (the brotli reader fails once and then says
 /// "end", which would make a cut document look whole).
 struct Watch {
     inner: Box<dyn Read>,
-    limit: u64,
+    bounds: Bounds,
     count: u64,
+    /// What came over the network for it so far.
+    wire_count: Rc<Cell<u64>>,
     fault: SharedFault,
+}
+
+impl Watch {
+    /// The ratio that does not hold any more, if there is one.
+    fn broken_ratio(&self) -> Option<u64> {
+        let is_broken = |ratio: &u64| self.count / ratio > self.wire_count.get();
+        let ratio = self.bounds.max_ratio.filter(is_broken);
+        ratio.filter(|_| self.count > FREE_BYTES)
+    }
 }
 
 impl Read for Watch {
@@ -235,8 +262,13 @@ impl Read for Watch {
             Err(error) => return Err(self.fault.note(|| Fault::Coding(error.to_string()))),
         };
         self.count += count as u64;
-        if self.count > self.limit {
+        if self.count > self.bounds.max_bytes {
             return Err(self.fault.note(|| Fault::TooLarge));
+        }
+        if let Some(ratio) = self.broken_ratio() {
+            let reason =
+                format!("it is compressed more than {ratio} to 1, which its format forbids");
+            return Err(self.fault.note(|| Fault::Coding(reason)));
         }
         Ok(count)
     }

@@ -53,6 +53,13 @@ use robots::RobotsCache;
 pub enum Limit {
     /// A ResourceSync or sitemap document: up to the ceiling of these formats.
     Document,
+    /// A document that is made to come packed: on its way it is held to the same ceiling.
+    Packed {
+        /// Its bytes when it is unpacked.
+        max_bytes: u64,
+        /// How many of them may come of one, if its format has a limit.
+        max_ratio: Option<u64>,
+    },
     /// Anything else: robots.txt, a page, a description.
     Other,
 }
@@ -398,7 +405,8 @@ impl Fetcher {
                     reason,
                 })?;
                 let limits = BodyLimits {
-                    max_bytes: self.settings.max_bytes(request.limit),
+                    max_wire_bytes: self.settings.max_wire_bytes(request.limit),
+                    decoded: self.settings.bounds(request.limit),
                     idle: self.settings.idle_timeout,
                     total: self.settings.total_timeout,
                     deadline,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 
 use super::Limit;
+use super::decode::Bounds;
 use super::error::FetchError;
 use super::guard::AllowNet;
 
@@ -54,10 +55,28 @@ impl Default for FetchSettings {
 }
 
 impl FetchSettings {
-    pub(super) fn max_bytes(&self, limit: Limit) -> u64 {
+    /// How large a body may be as it comes.
+    pub(super) fn max_wire_bytes(&self, limit: Limit) -> u64 {
         match limit {
-            Limit::Document => self.max_document_bytes,
+            Limit::Document | Limit::Packed { .. } => self.max_document_bytes,
             Limit::Other => self.max_other_bytes,
+        }
+    }
+
+    /// What it is held to decoded.
+    pub(super) fn bounds(&self, limit: Limit) -> Bounds {
+        match limit {
+            Limit::Packed {
+                max_bytes,
+                max_ratio,
+            } => Bounds {
+                max_bytes,
+                max_ratio,
+            },
+            Limit::Document | Limit::Other => Bounds {
+                max_bytes: self.max_wire_bytes(limit),
+                max_ratio: None,
+            },
         }
     }
 

@@ -35,7 +35,7 @@ use crate::memory::{
 };
 use crate::problem::{Code, Problem, Problems};
 use crate::read::html::HtmlHead;
-use crate::read::list::{self, Hosts, List, Outline};
+use crate::read::list::{self, Hosts, List, ListReader, Outline};
 use crate::read::resourcesync::{Capability, Reading, ReadingRules};
 use crate::read::{html, link, link_header};
 use crate::site::{Format, same_site};
@@ -190,6 +190,12 @@ impl<'a> Loader<'a> {
         before.is_none_or(|before| {
             before.outline != read.outline || week(before.read_at) != week(read.read_at)
         })
+    }
+
+    /// What is remembered of a list without its pages, however long ago it was read.
+    pub fn remembered_list(&self, url: &Url) -> Option<List> {
+        let memory = self.memory?.documents.get(url)?;
+        Outline::parse(&memory.outline).map(|outline| outline.list)
     }
 
     /// When the body of a document was last read and kept, whoever wanted it.
@@ -404,13 +410,32 @@ impl<'a> Loader<'a> {
         known: &Recollection<KnownPages>,
         may_be_unchanged: bool,
     ) -> Result<LoadedList, LoadError> {
+        self.pages_in(None, url, known, may_be_unchanged).await
+    }
+
+    /// The same for a list that must be in one `format`, if there is one: it is made to come packed, and may be larger
+    /// than others once it is unpacked.
+    pub async fn pages_in(
+        &mut self,
+        format: Option<Format>,
+        url: &Url,
+        known: &Recollection<KnownPages>,
+        may_be_unchanged: bool,
+    ) -> Result<LoadedList, LoadError> {
         self.spend_document(url)?;
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let outline = remembered.and_then(|memory| {
             let outline = Outline::parse(&memory.outline)?;
             Some((memory, outline))
         });
-        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let limit = match format {
+            Some(format) => Limit::Packed {
+                max_bytes: self.limits.unpacked_bytes,
+                max_ratio: list::reader_of(format).max_ratio,
+            },
+            None => Limit::Document,
+        };
+        let mut request = Request::new(url.clone(), limit).counted_by(&self.meter);
         request.validators = (outline.as_ref()).and_then(|(memory, _)| memory.validators.clone());
         let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
@@ -432,7 +457,10 @@ impl<'a> Loader<'a> {
         let (parsed, size) = self
             .read_body(fetched, move |reader| {
                 let (beginning, mut whole) = list::begin(reader);
-                match list::reader_for(&beginning) {
+                let is_wanted =
+                    |reader: &&ListReader| format.is_none_or(|format| reader.format == format);
+                // Readers of other formats count on documents that are not as large.
+                match list::reader_for(&beginning).filter(is_wanted) {
                     Some(reader) => ParsedList::read(&mut whole, reader, &base, &hosts, max, sheet),
                     None => ParsedList::refused(&beginning, &base),
                 }

@@ -171,6 +171,20 @@ pub struct ListMemory {
     pub is_finished: bool,
 }
 
+impl ListMemory {
+    /// No more than that there is a list at this address.
+    pub fn unread(url: &Url) -> ListMemory {
+        ListMemory {
+            url: url.clone(),
+            from: None,
+            until: None,
+            lastmod: None,
+            read_at: None,
+            is_finished: false,
+        }
+    }
+}
+
 /// What is remembered of a list of pages, besides its pages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListState {
@@ -188,6 +202,8 @@ pub struct ListState {
     pub edited_at: Option<Moment>,
     /// The address of the document that gives its pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
+    /// Since when its documents cannot be read, if they are those of a section and cannot.
+    pub broken_since: Option<DateTime<Utc>>,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.
     pub is_settled: bool,

@@ -14,7 +14,7 @@ use crate::fetch::{Fetcher, Meter};
 use crate::memory::{CheckRecord, RecallError, Remembered, RoundMemory, SiteMemory};
 use crate::site::{CheckId, SiteId};
 use crate::store::{Saved, Store, StoreError};
-use crate::track::pages::{ListFinding, TrackedPages, plan};
+use crate::track::pages::{ListFinding, TrackedPages, plan, plan_stand_in};
 
 use super::policy::Policy;
 use super::record::{Planning, known};
@@ -135,26 +135,33 @@ async fn track_pages(
         let known = known(memory, reading);
         let state = known.and_then(|known| known.pages.as_ref());
         let last_processed = known.and_then(|known| known.last_processed);
-        let Some(sighted) = pages.sighted else {
-            let state = state.map(|pages| &pages.state);
-            all.push(
-                state.map(|state| TrackedPages::unchanged(state, last_processed, &pages.document)),
-            );
-            continue;
+        let tracked = match pages.sighted {
+            None => state
+                .map(|pages| &pages.state)
+                .map(|state| TrackedPages::unchanged(state, last_processed, &pages.document)),
+            Some(sighted) => {
+                let finding = ListFinding {
+                    sighted,
+                    is_complete: reading.is_complete,
+                    made_at: pages.made_at,
+                    titles: pages.titles.map(String::from),
+                    document: pages.document,
+                };
+                let plan = match state.map(|pages| &pages.state) {
+                    Some(state) if pages.is_stand_in => plan_stand_in(state, finding, now),
+                    state => plan(state, finding, now),
+                };
+                let urls = match known {
+                    Some(known) => store.page_urls(known.id, plan.wanted()).await?,
+                    None => HashMap::new(),
+                };
+                Some(plan.finish(last_processed, &urls))
+            }
         };
-        let finding = ListFinding {
-            sighted,
-            is_complete: reading.is_complete,
-            made_at: pages.made_at,
-            titles: pages.titles.map(String::from),
-            document: pages.document,
-        };
-        let plan = plan(state.map(|pages| &pages.state), finding, now);
-        let urls = match known {
-            Some(known) => store.page_urls(known.id, plan.wanted()).await?,
-            None => HashMap::new(),
-        };
-        all.push(Some(plan.finish(last_processed, &urls)));
+        all.push(tracked.map(|mut tracked| {
+            tracked.state.broken_since = pages.broken_since;
+            tracked
+        }));
     }
     Ok(all)
 }

@@ -95,6 +95,8 @@ struct ListStateForm {
     edited_at: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     titles: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    broken_since: Option<i64>,
     #[serde(
         default,
         rename = "settled",
@@ -116,6 +118,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         made_at: state.made_at,
         edited_at: state.edited_at,
         titles: state.titles.clone(),
+        broken_since: state.broken_since.map(micros),
         is_settled: state.is_settled,
     })
 }
@@ -130,6 +133,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         made_at: form.made_at,
         edited_at: form.edited_at,
         titles: form.titles,
+        broken_since: (form.broken_since).and_then(DateTime::from_timestamp_micros),
         is_settled: form.is_settled,
     })
 }

@@ -10,6 +10,7 @@
 
 mod dates;
 mod finish;
+mod stand_in;
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -18,6 +19,7 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use self::dates::is_later;
+pub use self::stand_in::plan_stand_in;
 use crate::change::ChangeKind;
 use crate::memory::{KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
 use crate::moment::Moment;
@@ -115,30 +117,8 @@ struct Writes {
 
 /// Decides what is new. `state` is none for a collection whose pages were never read; `now` is when they were.
 pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>) -> Plan {
-    let ListFinding {
-        sighted,
-        is_complete,
-        made_at,
-        titles,
-        document,
-    } = finding;
-    let mut planning = Planning {
-        before: state.cloned().unwrap_or_default(),
-        state: ListState {
-            made_at: made_at.or(state.and_then(|state| state.made_at)),
-            edited_at: state.and_then(|state| state.edited_at),
-            titles,
-            ..ListState::default()
-        },
-        sighted,
-        now,
-        made_at,
-        document,
-        events: Vec::new(),
-        problems: Vec::new(),
-        writes: Writes::default(),
-        unseen: 0,
-    };
+    let is_complete = finding.is_complete;
+    let mut planning = Planning::new(state, finding, now);
     planning.state.unread = planning.unread(state.is_none());
     planning.state.is_of_now = planning.are_all_dates_of_now();
     let note = match state {
@@ -146,16 +126,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         Some(_) => planning.next(is_complete),
     };
     planning.state.is_settled = is_complete && planning.unseen == 0;
-    Plan {
-        is_first: state.is_none(),
-        sighted: planning.sighted,
-        events: planning.events,
-        note,
-        now,
-        state: planning.state,
-        writes: planning.writes,
-        problems: planning.problems,
-    }
+    planning.plan(state.is_none(), note)
 }
 
 struct Planning {
@@ -173,6 +144,46 @@ struct Planning {
 }
 
 impl Planning {
+    fn new(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>) -> Planning {
+        let ListFinding {
+            sighted,
+            made_at,
+            titles,
+            document,
+            ..
+        } = finding;
+        Planning {
+            before: state.cloned().unwrap_or_default(),
+            state: ListState {
+                made_at: made_at.or(state.and_then(|state| state.made_at)),
+                edited_at: state.and_then(|state| state.edited_at),
+                titles,
+                ..ListState::default()
+            },
+            sighted,
+            now,
+            made_at,
+            document,
+            events: Vec::new(),
+            problems: Vec::new(),
+            writes: Writes::default(),
+            unseen: 0,
+        }
+    }
+
+    fn plan(self, is_first: bool, note: Option<String>) -> Plan {
+        Plan {
+            is_first,
+            sighted: self.sighted,
+            events: self.events,
+            note,
+            now: self.now,
+            state: self.state,
+            writes: self.writes,
+            problems: self.problems,
+        }
+    }
+
     /// Documents whose pages were never seen. When they are, those pages are not new.
     fn unread(&self, is_first: bool) -> Vec<u32> {
         let missing: HashSet<u32> = self.sighted.unread.iter().copied().collect();
@@ -446,9 +457,11 @@ impl Planning {
                 Some(published) => Stamp::of(Some(published)),
                 None => self.sighted.fresh.stamp(place),
             };
-            // A page that was there before the last list was made is not new, whatever hid it.
-            let is_older = match (published, self.before.made_at) {
-                (Some(published), Some(made_at)) => !made_at.comes_before(&published),
+            // A page that was there before the changes begin, or before the last list was made, is not new, whatever hid
+            // it.
+            let begins = self.sighted.since(place).or(self.before.made_at);
+            let is_older = match (published, begins) {
+                (Some(published), Some(begins)) => !begins.comes_before(&published),
                 _ => false,
             };
             let kind = match is_older {

@@ -5,11 +5,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use proptest::prelude::*;
 use sitebell::problem::{Code, Problems};
 use sitebell::read::list::{Hosts, List, MAX_UNPACKED_BYTES, Page, Sink, read};
+use sitebell::read::scp;
 use url::Url;
 
 use crate::sweep::{expectation_of, files_in, is_expectation, problem_line, shortened, word};
@@ -145,6 +147,70 @@ fn an_spxi_index_of_too_many_surfaces_is_refused() {
     let (result, pages, _) = read_list(index.as_bytes(), &url);
     assert_eq!(result.unwrap_err().code, Code::TooManyEntries);
     assert!(pages.is_empty());
+}
+
+const SCP_HEAD: &str = "{\"collection\":{\"id\":\"a\",\"section\":\"a\",\"type\":\"snapshot\",\
+    \"generated\":\"2026-01-01T00:00:00Z\",\"version\":\"0.1\"}}\n";
+
+/// A page of an SCP file, with so many bytes of text.
+fn scp_page(text: usize) -> String {
+    let text = "t".repeat(text);
+    format!(
+        "{{\"url\":\"https://fox.example/a\",\"title\":\"\",\"description\":\"\",\"modified\":\"2026-01-01\",\
+        \"language\":\"en\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}\n"
+    )
+}
+
+#[test]
+fn an_scp_file_with_a_page_that_is_too_large_is_refused_as_a_whole() {
+    let most = scp::MAX_LINE_BYTES - scp_page(0).len();
+    let url = "https://fox.example/a.scp".parse().unwrap();
+    let read = |large: usize| {
+        let file = [SCP_HEAD, &scp_page(1), &scp_page(large)].concat();
+        read_list(file.as_bytes(), &url).0
+    };
+    assert_eq!(read(most).unwrap().1.pages, 2);
+    let refusal = read(most + 1).unwrap_err();
+    assert_eq!((refusal.code, refusal.line), (Code::TooLarge, Some(3)));
+}
+
+/// One piece again and again.
+struct Repeated<'a> {
+    piece: &'a [u8],
+    rest: &'a [u8],
+    left: usize,
+}
+
+impl Read for Repeated<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.rest.is_empty() && self.left > 0 {
+            self.rest = self.piece;
+            self.left -= 1;
+        }
+        self.rest.read(buffer)
+    }
+}
+
+#[test]
+fn an_scp_file_of_too_many_pages_is_refused() {
+    let page = scp_page(0);
+    let pages = Repeated {
+        piece: page.as_bytes(),
+        rest: &[],
+        left: scp::MAX_PAGES + 1,
+    };
+    let mut file = BufReader::new(SCP_HEAD.as_bytes().chain(pages));
+    let url = "https://fox.example/a.scp".parse().unwrap();
+    let (mut count, mut problems) = (0, Problems::default());
+    let mut sink = Sink {
+        url: &url,
+        max_unpacked_bytes: MAX_UNPACKED_BYTES,
+        problems: &mut problems,
+        each: &mut |_| count += 1,
+    };
+    let refusal = read(&mut file, &Hosts::of([&url]), &mut sink).unwrap_err();
+    assert_eq!(refusal.code, Code::TooManyEntries);
+    assert_eq!(count, scp::MAX_PAGES);
 }
 
 fn any_sample() -> impl Strategy<Value = Vec<u8>> {

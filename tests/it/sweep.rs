@@ -49,6 +49,7 @@ const OF_A_WALK: &[Code] = &[
     Code::SpxiIncomplete,
     Code::NoWholeList,
     Code::SectionOfAll,
+    Code::SectionTwice,
 ];
 
 #[test]

@@ -9,6 +9,13 @@ use super::*;
 
 const LIMIT: u64 = 1 << 20;
 
+fn up_to(max_bytes: u64) -> Bounds {
+    Bounds {
+        max_bytes,
+        max_ratio: None,
+    }
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).unwrap();
@@ -49,7 +56,7 @@ fn decode_limited(coding: Coding, bytes: &[u8], limit: u64) -> Result<Vec<u8>, F
         Bytes::copy_from_slice(bytes),
         None,
         coding,
-        limit,
+        up_to(limit),
         move |reader| {
             // The error is thrown away on purpose: the fault must win all the same.
             let _ = reader.read_to_end(&mut out);
@@ -191,7 +198,7 @@ fn the_limit_is_exact_in_every_coding() {
 fn the_parser_is_stopped_at_the_limit() {
     let mut seen = 0;
     let packed = gzip(&vec![0; 64 << 20]);
-    let result = read(packed.into(), None, Coding::Gzip, LIMIT, |reader| {
+    let result = read(packed.into(), None, Coding::Gzip, up_to(LIMIT), |reader| {
         while let Ok(buffer) = reader.fill_buf() {
             let count = buffer.len();
             assert!(count > 0, "the end was never reached");
@@ -202,6 +209,38 @@ fn the_parser_is_stopped_at_the_limit() {
     });
     assert_eq!(result, Err(Fault::TooLarge));
     assert!(seen <= LIMIT);
+}
+
+#[test]
+fn where_a_ratio_holds_a_bomb_is_refused_as_soon_as_it_goes_off() {
+    let bounds = Bounds {
+        max_bytes: 64 << 20,
+        max_ratio: Some(100),
+    };
+    let read_to_end = |coding: Coding, packed: Vec<u8>| {
+        let mut seen = 0;
+        let result = read(packed.into(), None, coding, bounds, |reader| {
+            while let Ok(buffer @ [_, ..]) = reader.fill_buf() {
+                let count = buffer.len();
+                reader.consume(count);
+                seen += count as u64;
+            }
+        });
+        (result.map(|_| ()), seen)
+    };
+    let zeros = vec![0; 32 << 20];
+    let twice = ("twice", Coding::Gzip, gzip(&gzip(&zeros)));
+    for (name, coding, packed) in all(&zeros).into_iter().chain([twice]) {
+        let (result, seen) = read_to_end(coding, packed);
+        let Err(Fault::Coding(reason)) = result else {
+            panic!("{name}: {result:?}")
+        };
+        assert!(reason.contains("100 to 1"), "{name}: {reason}");
+        assert!(seen < 4 << 20, "{name}: {seen}");
+    }
+    for (name, coding, packed) in all(&sample()) {
+        assert_eq!(read_to_end(coding, packed).0, Ok(()), "{name}");
+    }
 }
 
 #[test]
@@ -233,7 +272,7 @@ fn a_parser_that_stops_early_is_no_fault() {
         gzip(&sample()).into(),
         None,
         Coding::Gzip,
-        LIMIT,
+        up_to(LIMIT),
         |reader| {
             let mut start = [0; 5];
             reader.read_exact(&mut start).unwrap();

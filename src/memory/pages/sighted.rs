@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Extra, KnownPages, PageKey, PageTable, Stamp, short_hash};
 use crate::change::Page;
+use crate::moment::Moment;
 
 /// What a list says of a page that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,6 +140,8 @@ pub struct Sighted {
     read: HashSet<u32>,
     /// Documents that belong to the list and could not be read.
     pub unread: Vec<u32>,
+    /// Since when documents tell what changed, where they tell no more than that.
+    since: HashMap<u32, Moment>,
 }
 
 impl Sighted {
@@ -256,6 +259,16 @@ impl Sighted {
     /// The document `part` belongs to the list, and could not be read.
     pub fn miss(&mut self, part: u32) {
         self.unread.push(part);
+    }
+
+    /// The document `part` tells what changed since then, and no more.
+    pub fn tells_since(&mut self, part: u32, since: Moment) {
+        self.since.insert(part, since);
+    }
+
+    /// Since when the document that shows an unknown page tells what changed, if it tells no more than that.
+    pub fn since(&self, place: usize) -> Option<Moment> {
+        self.since.get(&self.fresh.parts[place]).copied()
     }
 
     /// Whether a page that was not seen may be in a document that has not changed: several may list it, and it is
