@@ -76,6 +76,6 @@ pub fn found(
         }],
         covered: vec![],
         documents: vec![],
-        round: RoundRecord::Kept,
+        round: RoundRecord::None,
     })
 }

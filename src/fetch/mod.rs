@@ -253,7 +253,7 @@ impl Fetcher {
 
     async fn run(&self, mut request: Request, obey: Obey) -> Result<Fetched, FetchError> {
         request.url.set_fragment(None);
-        let mut trail = Trail::new(&request.url, self.settings.max_redirects);
+        let mut trail = Trail::new(self.settings.max_redirects);
         // Waiting for a host's turn costs nothing of it: only the network's time counts.
         let mut time_left = self.settings.total_timeout;
         loop {

@@ -8,22 +8,22 @@ use super::error::RedirectProblem;
 /// The addresses that one request went through.
 #[derive(Debug)]
 pub(super) struct Trail {
+    /// Nothing as long as there is no redirect.
     visited: Vec<Url>,
     max_redirects: u32,
     is_permanent: bool,
 }
 
 impl Trail {
-    /// `start` has no fragment, which is not part of a request.
-    pub(super) fn new(start: &Url, max_redirects: u32) -> Self {
+    pub(super) fn new(max_redirects: u32) -> Self {
         Self {
-            visited: vec![start.clone()],
+            visited: Vec::new(),
             max_redirects,
             is_permanent: true,
         }
     }
 
-    /// The next address. Any 3xx that does not lead to one is a problem: it is certainly not the document.
+    /// The next address. `from` has no fragment, which is not part of a request. Any 3xx that does not lead to one is a problem: it is certainly not the document.
     pub(super) fn follow(
         &mut self,
         from: &Url,
@@ -41,6 +41,9 @@ impl Trail {
         target.set_fragment(None);
         if from.scheme() == "https" && target.scheme() == "http" {
             return Err(RedirectProblem::Downgrade(target.into()));
+        }
+        if self.visited.is_empty() {
+            self.visited.push(from.clone());
         }
         if self.visited.contains(&target) {
             return Err(RedirectProblem::Loop(target.into()));
@@ -60,7 +63,7 @@ impl Trail {
 
     /// How many requests were made.
     pub(super) fn requests(&self) -> u32 {
-        u32::try_from(self.visited.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.visited.len().max(1)).unwrap_or(u32::MAX)
     }
 }
 
@@ -74,7 +77,7 @@ mod tests {
         let from = Url::parse(from).unwrap();
         let mut headers = HeaderMap::new();
         headers.insert(LOCATION, HeaderValue::from_bytes(location).unwrap());
-        Trail::new(&from, 5)
+        Trail::new(5)
             .follow(&from, status, &headers)
             .map(String::from)
     }
@@ -127,7 +130,7 @@ mod tests {
         );
         assert_eq!(follow(plain, 301, from.as_bytes()).unwrap(), from);
         let start = Url::parse(from).unwrap();
-        let nowhere = Trail::new(&start, 5).follow(&start, 301, &HeaderMap::new());
+        let nowhere = Trail::new(5).follow(&start, 301, &HeaderMap::new());
         assert_eq!(nowhere, Err(RedirectProblem::Nowhere(301)));
     }
 }

@@ -44,6 +44,8 @@ pub struct RoundMemory {
     pub interval_secs: u64,
     /// What it is asked.
     pub round: Round,
+    /// When it was last asked all of that, and everything was as it had been.
+    pub gone_at: Option<DateTime<Utc>>,
 }
 
 /// What is recalled of a site when it is about to be checked.
@@ -65,13 +67,14 @@ impl Remembered {
     }
 }
 
-/// What a check says about the next round.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What a check says about the round of its site.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoundRecord {
-    /// It is the same, or there is still none.
-    #[default]
-    Kept,
-    /// There is one from now on.
+    /// There was none, and there is none.
+    None,
+    /// Everything in it is as it was, and its collections are covered up to the beginning of this check.
+    Gone,
+    /// There is one from now on, in the place of another or not.
     New(Round),
     /// There is none any more: next time the site is read from its top.
     Dropped,

@@ -85,8 +85,7 @@ impl<'a> Planning<'a> {
             bytes: meter.bytes(),
             problems: round.problems.clone(),
             quiet_until: self.quiet_until(fetcher),
-            covered: round.covered.clone(),
-            round: RoundRecord::Kept,
+            round: RoundRecord::Gone,
             ..self.empty(past)
         }
     }
@@ -259,7 +258,7 @@ impl<'a> Planning<'a> {
             documents: Vec::new(),
             round: match self.has_round {
                 true => RoundRecord::Dropped,
-                false => RoundRecord::Kept,
+                false => RoundRecord::None,
             },
         }
     }

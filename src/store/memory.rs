@@ -14,7 +14,7 @@ use super::value::columns;
 use super::{Store, check, json, pages, round, site, value};
 use crate::memory::{
     ChangeKey, CollectionMemory, DocumentMemory, Known, KnownPages, PagesMemory, RecallError,
-    Recollection, Remembered, SiteMemory, Validators,
+    Recollection, Remembered, RoundMemory, SiteMemory, Validators,
 };
 use crate::moment::Moment;
 use crate::site::{CollectionId, Format, SiteId, SiteUrl};
@@ -43,8 +43,8 @@ impl Store {
     /// What is remembered of a site.
     pub async fn memory(&self, id: SiteId) -> Result<Option<SiteMemory>, StoreError> {
         self.read(move |db| {
-            let has_round = round::of(db, id)?.is_some();
-            memory(db, self, id, has_round)
+            let round = round::of(db, id)?;
+            memory(db, self, id, round)
         })
         .await
     }
@@ -100,7 +100,7 @@ fn remembered(
     if let Some(memory) = round::of(db, id)? {
         return Ok(Some(Remembered::Round(memory)));
     }
-    let memory = memory(db, store, id, false)?;
+    let memory = memory(db, store, id, None)?;
     Ok(memory.map(Remembered::Whole))
 }
 
@@ -108,7 +108,7 @@ fn memory(
     db: &Connection,
     store: &Store,
     id: SiteId,
-    has_round: bool,
+    round: Option<RoundMemory>,
 ) -> Result<Option<SiteMemory>, StoreError> {
     let mut statement =
         db.prepare_cached(&format!("SELECT {} FROM sites WHERE id = ?1", Site::LIST))?;
@@ -117,6 +117,13 @@ fn memory(
         return Ok(None);
     };
     let url = value::url(row, Site::url)?;
+    let mut collections = collections(db, store, id, &url)?;
+    for collection in &mut collections {
+        let round = round.as_ref();
+        let round = round.filter(|memory| memory.round.covered.contains(&collection.id));
+        let gone_at = round.and_then(|round| round.gone_at);
+        collection.covered_until = collection.covered_until.max(gone_at);
+    }
     Ok(Some(SiteMemory {
         id,
         root: value::optional_url_near(row, Site::root, &url)?,
@@ -129,8 +136,8 @@ fn memory(
         interval_secs: value::natural(row, Site::interval_secs)?,
         failures: value::natural(row, Site::failures)?,
         documents: documents(db, id, &url)?,
-        collections: collections(db, store, id, &url)?,
-        has_round,
+        collections,
+        has_round: round.is_some(),
         url: SiteUrl::kept(url, value::get(row, Site::scheme_given)?),
     }))
 }

@@ -12,7 +12,7 @@ use crate::text::address::parse_near;
 
 columns! {
     /// Of a round and its site.
-    Memory: url, scheme_given, interval_secs, read_at, documents, covered, problems
+    Memory: url, scheme_given, interval_secs, round_at, read_at, documents, covered, problems
 }
 
 /// A document of a round. The address that gave the validators is left out if it is the one that is asked for.
@@ -51,16 +51,18 @@ pub(super) fn of(db: &Connection, id: SiteId) -> Result<Option<RoundMemory>, Sto
         id,
         interval_secs: value::natural(row, Memory::interval_secs)?,
         url: SiteUrl::kept(url, value::get(row, Memory::scheme_given)?),
+        gone_at: value::optional_instant(row, Memory::round_at)?,
         round,
     }))
 }
 
 pub(super) fn save(db: &Connection, site: SiteId, record: &RoundRecord) -> Result<(), StoreError> {
     let round = match record {
-        RoundRecord::Kept => return Ok(()),
+        RoundRecord::None | RoundRecord::Gone => return Ok(()),
         RoundRecord::New(round) => forms(&round.documents).map(|documents| (round, documents)),
         RoundRecord::Dropped => None,
     };
+    settle(db, site)?;
     let Some((round, documents)) = round else {
         db.prepare_cached("DELETE FROM rounds WHERE site = ?1")?
             .execute([site.0])?;
@@ -78,6 +80,18 @@ pub(super) fn save(db: &Connection, site: SiteId, record: &RoundRecord) -> Resul
         json::written(&covered),
         check::problems_as_column(&round.problems),
     ))?;
+    Ok(())
+}
+
+/// Notes of each collection how far it was covered by the round that ends.
+fn settle(db: &Connection, site: SiteId) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE collections SET covered_until = round_at
+         FROM sites, rounds, json_each(rounds.covered) AS covered
+         WHERE sites.id = ?1 AND rounds.site = ?1 AND collections.id = covered.value
+           AND collections.site = ?1 AND covered_until < round_at",
+    )?
+    .execute([site.0])?;
     Ok(())
 }
 

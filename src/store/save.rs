@@ -13,7 +13,7 @@ use super::site::reworded;
 use super::title::Titles;
 use super::value::{self, integer, micros};
 use super::{Cursor, Store, StoreError, change, check, entry, json, pages, round, shape};
-use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory, SiteRecord};
+use crate::memory::{CheckRecord, CollectionRecord, DocumentMemory, RoundRecord, SiteRecord};
 use crate::site::{CheckId, CollectionId, SiteId, SiteStatus};
 
 /// Nobody waits for a check to be saved, and whoever is saved together with others costs the disk less.
@@ -369,7 +369,8 @@ fn save_site(
     // By place, as all that every check writes: looking for names takes as long as writing.
     let update =
         "UPDATE sites SET status = ifnull(?2, status), interval_secs = ?3, failures = ?4, last_check_at = ?5,
-           next_check_at = ?6, quiet_until = ?7, next_n = ifnull(?8, next_n), next_entry = ifnull(?9, next_entry)
+           next_check_at = ?6, quiet_until = ?7, next_n = ifnull(?8, next_n), next_entry = ifnull(?9, next_entry),
+           round_at = ?10
          WHERE id = ?1";
     db.prepare_cached(update)?.execute((
         site.0,
@@ -381,6 +382,7 @@ fn save_site(
         record.quiet_until.map(micros),
         next.map(|next| next.n),
         next.map(|next| next.entry),
+        (record.round == RoundRecord::Gone).then(|| micros(record.started_at)),
     ))?;
     Ok(())
 }

@@ -89,7 +89,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         collections,
         covered: vec![],
         documents: vec![],
-        round: RoundRecord::Kept,
+        round: RoundRecord::None,
     }
 }
 
