@@ -186,6 +186,13 @@ impl<'a> Loader<'a> {
         Some(memory.read_at)
     }
 
+    /// Whether a document was an index of others when it was last read.
+    pub fn had_parts(&self, url: &Url) -> bool {
+        let memory = self.memory.and_then(|memory| memory.documents.get(url));
+        let outline = memory.and_then(|memory| Outline::parse(&memory.outline));
+        outline.is_some_and(|outline| !outline.list.parts.is_empty())
+    }
+
     /// Counts the documents beside this one as the site's own from now on: a site that moved, or that keeps its
     /// documents elsewhere, is still one site.
     pub fn settle_at(&mut self, root: &Url) {

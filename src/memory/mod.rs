@@ -178,6 +178,8 @@ pub struct ListState {
     pub masses: u32,
     /// Documents that were never read: their pages are not new when they are.
     pub unread: Vec<u32>,
+    /// The document that is to be read first, if the last reading ended before all were asked for.
+    pub turn: Option<u32>,
     /// When the list was made that was read last, if it says so.
     pub made_at: Option<Moment>,
     /// The time of such a list that was last given to an edit without a date of its own.

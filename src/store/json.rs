@@ -89,6 +89,8 @@ struct ListStateForm {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unread: Vec<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     made_at: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edited_at: Option<Moment>,
@@ -112,6 +114,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         is_of_now: state.is_of_now,
         masses: state.masses,
         unread: state.unread.clone(),
+        turn: state.turn,
         made_at: state.made_at,
         edited_at: state.edited_at,
         titles: state.titles.clone(),
@@ -126,6 +129,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         is_of_now: form.is_of_now,
         masses: form.masses,
         unread: form.unread,
+        turn: form.turn,
         made_at: form.made_at,
         edited_at: form.edited_at,
         titles: form.titles,

@@ -25,8 +25,8 @@ use crate::problem::{Code, Problem};
 
 /// A new feed starts with so many of the pages that changed last, and an entry for a large part of a site shows so many.
 pub const SHOWN_PAGES: usize = 20;
-/// More documents than this are not remembered as never read: an index of so many is hardly meant to be read.
-const MAX_UNREAD: usize = 10_000;
+/// More documents than this are not remembered as never read: no index may list more.
+const MAX_UNREAD: usize = 50_000;
 
 /// What a reading of a list came to.
 #[derive(Debug)]
@@ -128,6 +128,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
             made_at: made_at.or(state.and_then(|state| state.made_at)),
             edited_at: state.and_then(|state| state.edited_at),
             titles,
+            turn: sighted.turn,
             ..ListState::default()
         },
         sighted,
@@ -139,6 +140,9 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         writes: Writes::default(),
         unseen: 0,
     };
+    // What an index lists that was never read was there all the time, like the index.
+    let late = planning.sighted.late.iter();
+    planning.before.unread.extend(late);
     planning.state.unread = planning.unread(state.is_none());
     planning.state.is_of_now = planning.are_all_dates_of_now();
     let note = match state {

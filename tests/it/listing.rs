@@ -2,6 +2,7 @@
 
 mod arc; // checksums, days, privacy
 mod finding; // how a list is found, and found again
+mod long; // more documents than one check reads
 mod scp; // sections
 mod spxi; // titles from an index
 

@@ -139,6 +139,10 @@ pub struct Sighted {
     read: HashSet<u32>,
     /// Documents that belong to the list and could not be read.
     pub unread: Vec<u32>,
+    /// Documents that nobody could know of before, because the index that lists them was never read.
+    pub late: Vec<u32>,
+    /// The first of those that were not asked for at all, if there was no room for them.
+    pub turn: Option<u32>,
 }
 
 impl Sighted {
