@@ -11,7 +11,7 @@ mod turns;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Days, NaiveDate, Utc};
 use url::Url;
 
 use self::folder::identity;
@@ -181,6 +181,8 @@ pub(super) struct Walk<'a, 'b> {
     /// The same, if it is the site that names it and not its lists: that is not asked every time.
     named_titles: Option<Url>,
     days: Option<Url>,
+    /// Up to when nothing is missing of what is remembered.
+    covered_until: Option<DateTime<Utc>>,
     /// Whether documents of single days are there as well, which are others each day.
     has_days: bool,
     made_at: Option<Moment>,
@@ -205,6 +207,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             titles: None,
             named_titles: None,
             days: None,
+            covered_until: memory.and_then(|collection| collection.covered_until),
             has_days: false,
             made_at: None,
         }
@@ -379,8 +382,13 @@ impl<'a, 'b> Walk<'a, 'b> {
             let Ok(url) = folder.join(&format!("{day}.json")) else {
                 continue;
             };
-            // Only where the list has not changed either is it clear what the changes come to.
+            // Only where the list has not changed either is it clear what the changes come to: one that was read anew
+            // takes back what it does not know yet, and needs every day since it was made.
             let may_be_unchanged = self.has_pages && self.sighted.is_unchanged();
+            if may_be_unchanged && self.was_over(day) {
+                self.sighted.take_unchanged(part_of(url.as_str()));
+                continue;
+            }
             match self.loader.pages(&url, &self.known, may_be_unchanged).await {
                 Ok(list) => {
                     let part = part_of(list.asked.as_str());
@@ -390,12 +398,21 @@ impl<'a, 'b> Walk<'a, 'b> {
                     }
                 }
                 Err(LoadError::Fetch(error)) if is_not_there(&error) => {}
+                // Nobody named this address, and many hosts answer every address with a page.
+                Err(error) if is_no_list(&error) && self.loader.last_read_at(&url).is_none() => {}
                 Err(error) => {
                     self.is_complete = false;
                     self.loader.problems.add(error.problem(&url, &folder));
                 }
             }
         }
+    }
+
+    /// Whether a day was over everywhere on earth when all was last read, so that its changes were all there.
+    fn was_over(&self, day: NaiveDate) -> bool {
+        let end = day.checked_add_days(Days::new(2));
+        let read = self.covered_until.map(|time| time.date_naive());
+        end.is_some_and(|end| read.is_some_and(|read| read >= end))
     }
 
     /// Whether all that was read is as it was when the pages of a collection were last seen.
@@ -454,6 +471,11 @@ impl<'a, 'b> Walk<'a, 'b> {
         };
         (reading, self.is_complete)
     }
+}
+
+/// Whether a document is there, and is something else than a list.
+fn is_no_list(error: &LoadError) -> bool {
+    matches!(error, LoadError::Broken(problem) if problem.code == Code::NotAList)
 }
 
 /// A document that lists what changed is not taken for the whole list, or all else would seem to be gone.

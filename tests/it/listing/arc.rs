@@ -265,6 +265,80 @@ async fn an_arc_sitemap_may_be_old_and_is_still_all_that_there_is_to_read() {
 }
 
 #[tokio::test]
+async fn a_host_that_answers_every_address_with_a_page_has_no_changes_of_a_day() {
+    let den = Den::empty();
+    let page = |path: &str| arc_page(&den, path, "1");
+    let list = |pages: &[serde_json::Value]| {
+        let reply = arc(&den, "2026-03-10T00:00:00Z", pages);
+        den.site.serve("/arc-sitemap.json", reply);
+    };
+    let day = |day: &str| format!("/arc-sitemap-deltas/2026-03-{day}.json");
+    for number in 10..20 {
+        den.html(&day(&number.to_string()), "<title>Welcome</title>");
+    }
+    list(&[page("/a"), page("/b"), page("/c")]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    list(&[page("/a"), page("/b")]);
+    assert_eq!(follower.check().await, NONE);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Unchanged), "{}", check.summary);
+    assert_eq!(follower.check().await, ["deleted /c 2026-03-10T00:00:00Z"]);
+    // What was the changes of a day and is a page now cannot be read, which is another thing.
+    den.site
+        .serve(&day("13"), arc(&den, "2026-03-13T00:00:00Z", &[page("/d")]));
+    assert_eq!(follower.check().await.len(), 1);
+    den.html(&day("13"), "<title>Welcome</title>");
+    for _ in 0..2 {
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+}
+
+#[tokio::test]
+async fn a_day_that_is_over_is_not_asked_for_again_while_the_list_is_as_it_was() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    let list = |sum: &str| {
+        let pages = [pages[0].clone(), arc_page(&den, "/b", sum)];
+        let reply = arc(&den, "2026-03-11T00:00:00Z", &pages);
+        let tag = format!("\"{sum}\"");
+        den.site.serve("/arc-sitemap.json", reply.etag(tag));
+    };
+    let day = |day: &str| format!("/arc-sitemap-deltas/2026-03-{day}.json");
+    list("1");
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let changed = [arc_page(&den, "/b", "2"), arc_page(&den, "/c", "1")];
+    den.site
+        .serve(&day("12"), arc(&den, "2026-03-12T00:00:00Z", &changed));
+    assert_eq!(follower.check().await.len(), 2);
+    // A day may still grow as long as it is not over.
+    let changed = [&changed[..], &[arc_page(&den, "/d", "1")]].concat();
+    den.site
+        .serve(&day("12"), arc(&den, "2026-03-12T00:00:00Z", &changed));
+    assert_eq!(follower.check().await.len(), 1);
+    for _ in 0..3 {
+        den.site.forget_requests();
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(
+            follower.last_check().await.outcome,
+            Some(Outcome::Unchanged)
+        );
+    }
+    let days = ["14", "15", "16"].map(day);
+    let paths = den.site.paths();
+    assert_eq!(paths[paths.len() - 3..], days, "{paths:?}");
+    assert!(!paths.contains(&day("12")), "{paths:?}");
+    // A list that comes anew with its old words is held against all days again.
+    den.site.forget_requests();
+    let reply = arc(&den, "2026-03-11T00:00:00Z", &pages);
+    den.site.serve("/arc-sitemap.json", reply.etag("\"3\""));
+    assert_eq!(follower.check().await, NONE);
+    assert!(den.site.paths().contains(&day("12")));
+}
+
+#[tokio::test]
 async fn an_arc_sitemap_is_read_wherever_robots_txt_says_it_is() {
     let den = Den::empty();
     den.site
