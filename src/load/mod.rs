@@ -323,17 +323,18 @@ impl<'a> Loader<'a> {
         known: &Recollection<KnownPages>,
     ) -> Result<Page, LoadError> {
         // Documents are there for programs to read; robots.txt is asked only about pages.
-        self.look_at(url, known, !is_named_like_a_document(url))
+        self.look_at(url, known, !is_named_like_a_document(url), None)
             .await
     }
 
-    /// Fetches what may be a document of any format.
+    /// Fetches what may be a document of any format, after so many redirects at most.
     pub async fn candidate(
         &mut self,
         url: &Url,
         known: &Recollection<KnownPages>,
+        max_redirects: Option<u32>,
     ) -> Result<Page, LoadError> {
-        self.look_at(url, known, false).await
+        self.look_at(url, known, false, max_redirects).await
     }
 
     async fn look_at(
@@ -341,12 +342,14 @@ impl<'a> Loader<'a> {
         url: &Url,
         known: &Recollection<KnownPages>,
         is_page: bool,
+        max_redirects: Option<u32>,
     ) -> Result<Page, LoadError> {
         if let Some(known) = self.loaded.get(url) {
             return Ok(Page::Document(known.clone()));
         }
         self.spend_document(url)?;
-        let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        request.max_redirects = max_redirects;
         let fetched = match is_page {
             false => self.within(self.fetcher.get(request)).await?,
             true => self.within(self.fetcher.get_page(request)).await?,
