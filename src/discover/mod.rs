@@ -113,7 +113,7 @@ pub async fn discover(
                 let message = format!(
                     "the site has a {}, which lists its pages and not its changes; {}",
                     list.list.kind,
-                    search.why_nothing_better(looked_at.filter(|_| !is_anew))
+                    search.why_nothing_better(list.format, looked_at.filter(|_| !is_anew))
                 );
                 let problem = Problem::new(Code::OnlyAList, &list.url, message);
                 loader.problems.add(problem.with_snippet(example(site)));

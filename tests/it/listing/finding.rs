@@ -449,7 +449,9 @@ async fn the_page_of_a_site_says_why_nothing_better_is_read() {
     let page = words(&world);
     assert!(page.contains("It has a sitemap;"), "{page}");
     let reason = "ResourceSync was looked for at /.well-known/resourcesync: not there (404); \
-                  at /.well-known/resourcesync.xml: not there (404); at /: the page links none";
+                  at /.well-known/resourcesync.xml: not there (404); at /: the page links none; \
+                  SCP: not announced there; \
+                  ARC sitemap and SPXI: not looked for, after a sitemap was found.";
     assert!(page.contains(reason), "{page}");
     // What was found is read again, and better is not looked for each time.
     world.pass(TimeDelta::days(2));
@@ -461,7 +463,7 @@ async fn the_page_of_a_site_says_why_nothing_better_is_read() {
     world.scheduler().idle().await;
     let page = words(&world);
     assert!(
-        page.contains("ResourceSync was last looked for on 2026-"),
+        page.contains("ResourceSync and the other better formats were last looked for on 2026-"),
         "{page}"
     );
 }
