@@ -4,6 +4,7 @@
 //! their own. Their union is one collection. A document that cannot be read costs what it would have told, a problem,
 //! and every conclusion from absence.
 
+mod doubts;
 mod folder;
 mod names;
 mod turns;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use url::Url;
 
+use self::doubts::Doubts;
 use self::folder::identity;
 use self::turns::Due;
 use super::lists::is_not_there;
@@ -172,6 +174,7 @@ pub(super) struct Walk<'a, 'b> {
     turn: Option<u32>,
     /// The documents that were never read, and those that belong to them.
     late: HashSet<u32>,
+    doubts: Doubts,
     /// The documents that were read or are to be read.
     seen: HashSet<Url>,
     /// Those among them with pages that have not changed.
@@ -202,6 +205,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             late: pages.map_or_else(HashSet::new, |pages| {
                 pages.state.unread.iter().copied().collect()
             }),
+            doubts: Doubts::default(),
             seen: HashSet::new(),
             unchanged: Vec::new(),
             titles: None,
@@ -261,6 +265,10 @@ impl<'a, 'b> Walk<'a, 'b> {
         while !queue.is_empty() {
             let (now, mut later) = self.next_of(queue);
             for due in now {
+                if self.is_surely_a_page(&due) {
+                    self.take_as_page(&due).await;
+                    continue;
+                }
                 // Only a list whose pages are remembered may say that nothing is new.
                 match self
                     .loader
@@ -268,7 +276,13 @@ impl<'a, 'b> Walk<'a, 'b> {
                     .await
                 {
                     Ok(list) if list.list.is_delta => self.miss(&due, &only_changes(&list)),
-                    Ok(list) => self.take(list, due.depth, &mut later),
+                    Ok(list) => {
+                        self.tell_of_list(&due);
+                        self.take(list, due.depth, &mut later);
+                    }
+                    Err(error) if is_no_list(&error) && self.may_be_a_page(&due) => {
+                        self.take_as_page(&due).await;
+                    }
                     Err(error) => self.miss(&due, &error),
                 }
             }
@@ -338,6 +352,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                 let due = Due {
                     depth: depth + 1,
                     lastmod,
+                    is_doubtful: part.is_doubtful,
                     ..Due::new(&url, &loaded.url)
                 };
                 self.add(due, queue);

@@ -435,6 +435,21 @@ impl<'a> Loader<'a> {
         self.take_list(url.clone(), final_url, parsed, validators)
     }
 
+    /// A page that is known from elsewhere than a list at its own address, as a list at `listed_in` would show it.
+    pub async fn sheet_of(
+        &mut self,
+        page: &crate::change::Page,
+        listed_in: &Url,
+        known: &Recollection<KnownPages>,
+    ) -> Result<Sheet, LoadError> {
+        let mut sheet = new_sheet(known).await?;
+        if self.hosts(listed_in).have(&page.url) {
+            sheet.add(page);
+        }
+        self.list_pages += sheet.len();
+        Ok(sheet)
+    }
+
     /// Whoever drops a list drops its pages, too. Should it come back as it was, it has to be read anew: nobody would
     /// know its pages any more.
     pub fn forget_lists_not_asked_for(&mut self) {

@@ -436,6 +436,69 @@ async fn a_list_of_sitemaps_that_is_written_as_one_of_pages_leads_into_them() {
 }
 
 #[tokio::test]
+async fn pages_that_have_the_names_of_sitemaps_are_pages() {
+    let den = Den::empty();
+    let editions: Vec<String> = (1..=8)
+        .map(|n| format!("/edition{n}.xml 2026-01-{n:02}"))
+        .collect();
+    for number in 1..=9 {
+        let text = "<TEI xmlns='http://www.tei-c.org/ns/1.0'><text/></TEI>";
+        den.xml(&format!("/edition{number}.xml"), text);
+    }
+    let mut pages: Vec<&str> = editions.iter().map(String::as_str).collect();
+    serve(&den, "/sitemap.xml", sitemap(&den, &pages));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 8);
+    pages[1] = "/edition2.xml 2026-03-11";
+    pages.push("/edition9.xml 2026-03-12");
+    pages.remove(2);
+    serve(&den, "/sitemap.xml", sitemap(&den, &pages));
+    den.site.forget_requests();
+    assert_eq!(
+        follower.check().await,
+        [
+            "updated /edition2.xml 2026-03-11",
+            "created /edition9.xml 2026-03-12"
+        ]
+    );
+    // Some are asked what they are, but not all of them every time.
+    let paths = den.site.paths();
+    let asked = paths.iter().filter(|path| path.starts_with("/edition"));
+    assert_eq!(asked.count(), 3, "{paths:?}");
+    assert_eq!(follower.check().await.len(), 1);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Changed), "{}", check.summary);
+    let told = check.problems.iter().map(|problem| problem.code.name());
+    assert_eq!(told.collect::<Vec<_>>(), ["only-a-list"]);
+}
+
+#[tokio::test]
+async fn a_sitemap_that_was_read_before_is_no_page_when_it_is_broken() {
+    let den = Den::empty();
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(&den, &["/one.xml", "/two.xml"]),
+    );
+    let children = || {
+        serve(&den, "/one.xml", sitemap(&den, &SIX));
+        serve(&den, "/two.xml", sitemap(&den, &["/x 2026-02-02"]));
+    };
+    children();
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    for path in ["/one.xml", "/two.xml"] {
+        den.html(path, "<title>Back soon</title>");
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+    children();
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
 async fn a_sitemap_that_is_a_bomb_costs_a_problem_and_nothing_else() {
     let den = Den::empty();
     serve(&den, "/sitemap.xml", index(&den, &["/a.xml.gz", "/b.xml"]));

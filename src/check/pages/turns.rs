@@ -22,6 +22,8 @@ pub(super) struct Due {
     pub(super) depth: usize,
     /// When it was last modified, as its list says.
     pub(super) lastmod: Option<Moment>,
+    /// As in [`crate::read::list::Part`].
+    pub(super) is_doubtful: bool,
 }
 
 impl Due {
@@ -32,6 +34,7 @@ impl Due {
             listed_in: listed_in.clone(),
             depth: 0,
             lastmod: None,
+            is_doubtful: false,
         }
     }
 }

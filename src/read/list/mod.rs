@@ -149,6 +149,9 @@ pub struct Part {
     /// When it was last modified, as its list says and [`Moment`] writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lastmod: Option<String>,
+    /// Whether only its name makes a list of it: it is listed as a page, and may be one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_doubtful: bool,
 }
 
 /// A part of a site that has a list of its own, with the changes to that list.
