@@ -182,6 +182,8 @@ pub struct ListState {
     pub turn: Option<u32>,
     /// When the list was made that was read last, if it says so.
     pub made_at: Option<Moment>,
+    /// Whether that was another list than the one before.
+    pub is_made_anew: bool,
     /// The time of such a list that was last given to an edit without a date of its own.
     pub edited_at: Option<Moment>,
     /// The address of the document that gives its pages their titles, if the site names one beside the list.

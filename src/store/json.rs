@@ -92,6 +92,12 @@ struct ListStateForm {
     turn: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     made_at: Option<Moment>,
+    #[serde(
+        default,
+        rename = "made_anew",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    is_made_anew: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edited_at: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +122,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         unread: state.unread.clone(),
         turn: state.turn,
         made_at: state.made_at,
+        is_made_anew: state.is_made_anew,
         edited_at: state.edited_at,
         titles: state.titles.clone(),
         is_settled: state.is_settled,
@@ -131,6 +138,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         unread: form.unread,
         turn: form.turn,
         made_at: form.made_at,
+        is_made_anew: form.is_made_anew,
         edited_at: form.edited_at,
         titles: form.titles,
         is_settled: form.is_settled,

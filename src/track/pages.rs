@@ -126,6 +126,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         before: state.cloned().unwrap_or_default(),
         state: ListState {
             made_at: made_at.or(state.and_then(|state| state.made_at)),
+            is_made_anew: made_at.is_some() && made_at != state.and_then(|state| state.made_at),
             edited_at: state.and_then(|state| state.edited_at),
             titles,
             turn: sighted.turn,
@@ -135,11 +136,14 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         now,
         made_at,
         document,
+        has_dates: false,
         events: Vec::new(),
         problems: Vec::new(),
         writes: Writes::default(),
         unseen: 0,
     };
+    let has_dates = planning.dates().next().is_some();
+    planning.has_dates = has_dates;
     // What an index lists that was never read was there all the time, like the index.
     let late = planning.sighted.late.iter();
     planning.before.unread.extend(late);
@@ -169,6 +173,9 @@ struct Planning {
     now: DateTime<Utc>,
     made_at: Option<Moment>,
     document: Url,
+    /// Whether the list dates single pages. Where it does not, all that it says of when is when it was itself made; and if
+    /// that is as it was, it says nothing about what is another than before.
+    has_dates: bool,
     events: Vec<Event>,
     problems: Vec<Problem>,
     writes: Writes,
@@ -376,7 +383,7 @@ impl Planning {
         let moved: HashSet<usize> = renamed.values().copied().collect();
         // Found when there is something to be said of it.
         let mut spelled_otherwise = None;
-        let deleted_at = self.time(Stamp::of(self.made_at));
+        let deleted_at = self.time_of_deletion();
         for place in 0..self.sighted.known.len() {
             let mut page = self.sighted.known.get(place);
             if moved.contains(&place) {
