@@ -3,7 +3,7 @@
 //! Read as a whole when a list has changed, in the order of their keys; written one by one where something is new. An address is
 //! only read when the page is not in the list any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -103,12 +103,7 @@ pub(super) fn write(
     head: &str,
     writes: &PageWrites,
 ) -> Result<bool, StoreError> {
-    let mut is_silenced = false;
-    for key in &writes.forget {
-        if let Some(url) = url_of(db, collection, *key, head)? {
-            is_silenced |= forget(db, collection, head, &url)?;
-        }
-    }
+    let is_silenced = !writes.forget.is_empty() && forget(db, collection, head, &writes.forget)?;
     let mut delete = db.prepare_cached("DELETE FROM pages WHERE collection = ?1 AND key = ?2")?;
     for key in writes.remove.iter().chain(&writes.forget) {
         delete.execute((collection.0, key.0))?;
@@ -166,22 +161,36 @@ fn stamp(stamp: Stamp) -> Option<i64> {
     (stamp != Stamp::NONE).then_some(stamp.0)
 }
 
-/// Forgets what was said about a page, and tells whether anything was; that it changed, and when, stays in the feed as
-/// it was.
+/// Forgets what was said about some pages, and tells whether anything was; that they changed, and when, stays in the feed
+/// as it was. A page that is not in the list any more is known by its changes alone, so those are gone through.
 fn forget(
     db: &Connection,
     collection: CollectionId,
     head: &str,
-    url: &str,
+    pages: &[PageKey],
 ) -> Result<bool, StoreError> {
-    let tail = url.strip_prefix(head).filter(|_| !head.is_empty());
-    // Bit 2 of the shape says whether the head applies.
-    let silenced = db
-        .prepare_cached(
-            "UPDATE changes SET title = NULL, details = NULL
-             WHERE collection = ?1 AND url = ?2 AND (shape & 4 != 0) = ?3
-               AND (title IS NOT NULL OR details IS NOT NULL)",
-        )?
-        .execute((collection.0, tail.unwrap_or(url), tail.is_some()))?;
-    Ok(silenced > 0)
+    let pages: HashSet<PageKey> = pages.iter().copied().collect();
+    let mut statement = db.prepare_cached(
+        "SELECT n, shape, url FROM changes
+         WHERE collection = ?1 AND (title IS NOT NULL OR details IS NOT NULL)",
+    )?;
+    let mut rows = statement.query([collection.0])?;
+    let mut said: Vec<i64> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut url: String = row.get("url")?;
+        // Bit 2 of the shape says whether the head applies.
+        if row.get::<_, i64>("shape")? & 4 != 0 {
+            url.insert_str(0, head);
+        }
+        if pages.contains(&PageKey::of(&url)) {
+            said.push(row.get("n")?);
+        }
+    }
+    let mut silence = db.prepare_cached(
+        "UPDATE changes SET title = NULL, details = NULL WHERE collection = ?1 AND n = ?2",
+    )?;
+    for n in &said {
+        silence.execute((collection.0, n))?;
+    }
+    Ok(!said.is_empty())
 }

@@ -153,6 +153,9 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         None => planning.first(),
         Some(_) => planning.next(is_complete),
     };
+    let mut hidden: Vec<PageKey> = planning.sighted.hidden.iter().copied().collect();
+    hidden.sort_unstable();
+    planning.writes.forget.extend(hidden);
     planning.state.is_settled = is_complete && planning.unseen == 0;
     Plan {
         is_first: state.is_none(),

@@ -131,8 +131,8 @@ pub struct Sighted {
     settled: HashSet<usize>,
     /// Known pages that their author wants to be forgotten.
     pub private: HashSet<usize>,
-    /// Unknown pages that their author wants to be left alone.
-    hidden: HashSet<PageKey>,
+    /// Unknown pages that their author wants to be left alone. They may have been known once.
+    pub hidden: HashSet<PageKey>,
     /// Documents that have not changed, so that their pages are as they were.
     unchanged: HashSet<u32>,
     /// Documents that were read, or have not changed.
@@ -306,6 +306,7 @@ impl Sighted {
         if !self.hidden.is_empty() {
             let hidden = std::mem::take(&mut self.hidden);
             self.keep_fresh(|url| !hidden.contains(&PageKey::of(url)));
+            self.hidden = hidden;
         }
         if self.unchanged.is_empty() {
             return;

@@ -175,7 +175,8 @@ impl PageTable {
 pub struct PageWrites {
     /// Pages to forget.
     pub remove: Vec<PageKey>,
-    /// Pages of which everything is to be forgotten, what was said about them included.
+    /// Pages of which everything is to be forgotten, what was said about them included; some may be forgotten already but
+    /// for that.
     pub forget: Vec<PageKey>,
     /// Pages to remember anew, whatever is remembered of them; their addresses stay.
     pub update: Vec<KnownPage>,

@@ -202,6 +202,46 @@ async fn a_page_that_one_of_its_entries_hides_is_hidden() {
 }
 
 #[tokio::test]
+async fn a_page_that_comes_back_hidden_is_forgotten_as_it_was_before() {
+    let den = Den::empty();
+    let list = |made_at: &str, pages: &[serde_json::Value]| {
+        den.site
+            .serve("/arc-sitemap.json", arc(&den, made_at, pages));
+    };
+    let [fox, owl] = ["/fox", "/owl"].map(|path| arc_page(&den, path, "1"));
+    list("2026-03-11T00:00:00Z", &[fox.clone(), owl.clone()]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    list("2026-03-12T00:00:00Z", std::slice::from_ref(&owl));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.check().await.len(), 1);
+    let words = async || {
+        let changes = follower.changes().await;
+        let of_fox = changes
+            .into_iter()
+            .filter(|row| row.change.url.ends_with("/fox"));
+        let mut words: Vec<String> = Vec::new();
+        for row in of_fox {
+            words.extend(row.change.title);
+            words.extend(row.change.details.summary);
+            words.extend(row.change.details.tags);
+        }
+        words
+    };
+    let all = ["Page /fox", "All about /fox", "fox", "Page /fox"];
+    assert_eq!(words().await, all);
+    let mut hidden = fox;
+    hidden["ai_indexable"] = false.into();
+    list("2026-03-14T00:00:00Z", &[hidden, owl]);
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(words().await, NONE);
+    // Of the other one it is still told what it is.
+    let changes = follower.changes().await;
+    let owl = changes.iter().find(|row| row.change.url.ends_with("/owl"));
+    assert_eq!(owl.unwrap().change.title.as_deref(), Some("Page /owl"));
+}
+
+#[tokio::test]
 async fn a_page_with_two_checksums_is_not_edited_at_every_check() {
     let den = Den::empty();
     let pages = ["1", "2", "3"].map(|sum| arc_page(&den, "/a", sum));
