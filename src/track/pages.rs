@@ -249,7 +249,9 @@ impl Planning {
         let renamed = self.find_moves();
         let updates = self.find_updates();
         let is_emptied = self.sighted.is_empty() && !self.sighted.known.is_empty();
-        if is_emptied && may_delete {
+        // A list of what is new only may well have nothing to list.
+        let was_lasting = |page: KnownPage| !page.state.is_passing;
+        if is_emptied && may_delete && self.sighted.known.iter().any(was_lasting) {
             let message =
                 "the list has no pages any more; the pages that it had are kept".to_owned();
             self.problems

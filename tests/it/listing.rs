@@ -279,6 +279,38 @@ async fn dates_of_builds_and_other_spellings_announce_nothing() {
 }
 
 #[tokio::test]
+async fn a_news_sitemap_may_be_empty() {
+    let den = Den::empty();
+    let news = |pages: &[&str]| {
+        let entries = pages.iter().map(|path| {
+            format!(
+                "<url><loc>{}</loc><n:news><n:title>{path}</n:title></n:news></url>",
+                den.url(path)
+            )
+        });
+        let news = "xmlns:n='http://www.google.com/schemas/sitemap-news/0.9'";
+        let entries: String = entries.collect();
+        serve(
+            &den,
+            "/sitemap.xml",
+            format!("<urlset {NS} {news}>{entries}</urlset>"),
+        );
+    };
+    news(&["/a", "/b"]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    news(&[]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+        let check = follower.last_check().await;
+        let told = check.problems.iter().map(|problem| problem.code.name());
+        assert_eq!(told.collect::<Vec<_>>(), ["only-a-list"]);
+    }
+    news(&["/c"]);
+    assert_eq!(follower.check().await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_large_part_of_a_site_makes_one_short_entry() {
     let den = Den::empty();
     let pages = |range: std::ops::Range<usize>| {
