@@ -91,6 +91,26 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
 }
 
 #[tokio::test]
+async fn an_arc_sitemap_is_known_by_its_version_wherever_that_stands() {
+    let den = Den::empty();
+    let pages: Vec<_> = (0..100)
+        .map(|number| arc_page(&den, &format!("/{number}"), "1").to_string())
+        .collect();
+    let site = den.url("/");
+    let text = format!(
+        r#"{{"pages":[{}],"site":"{site}","generated_at":"2026-03-10T00:00:00Z","arc_sitemap_version":"2.1"}}"#,
+        pages.join(",")
+    );
+    assert!(text.len() > 16 * 1024);
+    let reply = Reply::new(200, "application/json", text);
+    den.site.serve("/arc-sitemap.json", reply);
+    let checked = den.check().await;
+    assert_eq!(checked.site.format, Some(Format::Arc));
+    let pages = checked.collections[0].pages.as_ref().unwrap();
+    assert_eq!(pages.sighted.as_ref().unwrap().len(), 100);
+}
+
+#[tokio::test]
 async fn a_pace_that_a_site_asks_for_is_kept_from_the_list_on_and_in_later_checks() {
     let den = Den::empty();
     let gap = Duration::from_millis(50);
