@@ -8,7 +8,7 @@ use sitebell::check::CheckSettings;
 use sitebell::memory::Outcome;
 
 use super::{NONE, NS, SIX, index, serve, sitemap};
-use crate::den::Den;
+use crate::den::{Den, codes};
 use crate::fake_site::Reply;
 use crate::following::Follower;
 
@@ -174,4 +174,46 @@ async fn a_host_that_has_had_enough_is_asked_for_the_rest_the_next_time() {
         told.extend(follower.check().await);
     }
     assert_eq!(told, ["updated /f 2026-03-12"]);
+}
+
+#[tokio::test]
+async fn a_list_of_one_page_too_many_is_not_read_in_any_format() {
+    let den = Den::empty();
+    let urls = |count: usize| (0..count).map(|number| den.url(&format!("/{number}")));
+    let plain = |count| {
+        let entries = urls(count).map(|url| format!("<url><loc>{url}</loc></url>"));
+        Reply::xml(format!(
+            "<urlset {NS}>{}</urlset>",
+            entries.collect::<String>()
+        ))
+    };
+    let text = |count| {
+        Reply::text(
+            urls(count)
+                .map(|url| format!("{url}\n"))
+                .collect::<String>(),
+        )
+    };
+    let arc = |count| {
+        let pages =
+            urls(count).map(|url| serde_json::json!({"url": url.as_str(), "ai_indexable": true}));
+        let list = serde_json::json!({
+            "arc_sitemap_version": "2.1", "site": den.url("/").as_str(), "generated_at": "2026-03-10T00:00:00Z",
+            "pages": pages.collect::<Vec<_>>(),
+        });
+        Reply::new(200, "application/json", list.to_string())
+    };
+    let lists: [&dyn Fn(usize) -> Reply; 3] = [&plain, &text, &arc];
+    for list in lists {
+        den.site.serve("/sitemap.xml", list(50_000));
+        let checked = den.check().await;
+        let pages = checked.collections[0].pages.as_ref().unwrap();
+        assert_eq!(pages.sighted.as_ref().unwrap().len(), 50_000);
+        assert_eq!(codes(&checked), ["only-a-list"]);
+        den.site.serve("/sitemap.xml", list(50_001));
+        let checked = den.check().await;
+        assert!(checked.collections.is_empty() && checked.site.format.is_none());
+        let found = codes(&checked);
+        assert!(found.contains(&"too-many-entries"), "{found:?}");
+    }
 }
