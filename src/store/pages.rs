@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Store, StoreError};
+use super::shape::Columns;
+use super::{Store, StoreError, json};
+use crate::change::Details;
 use crate::memory::{KnownPage, KnownPages, PageKey, PageState, PageWrites, Stamp};
 use crate::site::CollectionId;
 
@@ -161,8 +163,8 @@ fn stamp(stamp: Stamp) -> Option<i64> {
     (stamp != Stamp::NONE).then_some(stamp.0)
 }
 
-/// Forgets what was said about some pages, and tells whether anything was; that they changed, and when, stays in the feed
-/// as it was. A page that is not in the list any more is known by its changes alone, so those are gone through.
+/// Forgets what was said about some pages, and tells whether anything was; that they changed, when, and who says so, stays
+/// in the feed as it was. A page that is not in the list any more is known by its changes alone, so those are gone through.
 fn forget(
     db: &Connection,
     collection: CollectionId,
@@ -171,26 +173,29 @@ fn forget(
 ) -> Result<bool, StoreError> {
     let pages: HashSet<PageKey> = pages.iter().copied().collect();
     let mut statement = db.prepare_cached(
-        "SELECT n, shape, url FROM changes
+        "SELECT n, at, shape, url, title, details FROM changes
          WHERE collection = ?1 AND (title IS NOT NULL OR details IS NOT NULL)",
     )?;
+    let columns = Columns::of(&statement)?;
     let mut rows = statement.query([collection.0])?;
-    let mut said: Vec<i64> = Vec::new();
+    let mut silenced: Vec<(i64, Details)> = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut url: String = row.get("url")?;
-        // Bit 2 of the shape says whether the head applies.
-        if row.get::<_, i64>("shape")? & 4 != 0 {
-            url.insert_str(0, head);
-        }
-        if pages.contains(&PageKey::of(&url)) {
-            said.push(row.get("n")?);
+        let change = columns.change(row, head)?;
+        let kept = Details {
+            is_inferred: change.details.is_inferred,
+            is_stated: change.details.is_stated,
+            ..Details::default()
+        };
+        let says_more = change.title.is_some() || change.details != kept;
+        if says_more && pages.contains(&PageKey::of(&change.url)) {
+            silenced.push((row.get("n")?, kept));
         }
     }
     let mut silence = db.prepare_cached(
-        "UPDATE changes SET title = NULL, details = NULL WHERE collection = ?1 AND n = ?2",
+        "UPDATE changes SET title = NULL, details = ?3 WHERE collection = ?1 AND n = ?2",
     )?;
-    for n in &said {
-        silence.execute((collection.0, n))?;
+    for (n, kept) in &silenced {
+        silence.execute((collection.0, n, json::from_details(kept)))?;
     }
-    Ok(!said.is_empty())
+    Ok(!silenced.is_empty())
 }

@@ -348,6 +348,7 @@ async fn a_large_part_of_a_site_makes_one_short_entry() {
     assert!(feed.contains("The site lists 50 pages. These changed last"));
     assert!(feed.contains("inferred, not stated"));
     // By the dates in the list, which the author stated.
+    assert!(feed.contains("stated by its date"));
     assert_eq!(
         world.get(&format!("/api/v1/sites/{site}"))["format"],
         "sitemap"

@@ -84,6 +84,7 @@ fn change(url: String, event: &Event, extra: Option<&Extra>) -> Change {
         language: extra.and_then(|extra| extra.language.clone()),
         tags: extra.map(|extra| extra.tags.clone()).unwrap_or_default(),
         is_inferred: event.is_inferred,
+        is_stated: !event.is_inferred,
         ..Details::default()
     };
     Change {
