@@ -188,6 +188,8 @@ pub struct ListState {
     pub edited_at: Option<Moment>,
     /// The address of the document that gives its pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
+    /// Which pages it hides, all in one number; 0 if it hides none.
+    pub hidden: i64,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.
     pub is_settled: bool,

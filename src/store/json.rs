@@ -102,6 +102,8 @@ struct ListStateForm {
     edited_at: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     titles: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    hidden: i64,
     #[serde(
         default,
         rename = "settled",
@@ -110,8 +112,8 @@ struct ListStateForm {
     is_settled: bool,
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 pub(super) fn from_list_state(state: &ListState) -> String {
@@ -125,6 +127,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         is_made_anew: state.is_made_anew,
         edited_at: state.edited_at,
         titles: state.titles.clone(),
+        hidden: state.hidden,
         is_settled: state.is_settled,
     })
 }
@@ -141,6 +144,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         is_made_anew: form.is_made_anew,
         edited_at: form.edited_at,
         titles: form.titles,
+        hidden: form.hidden,
         is_settled: form.is_settled,
     })
 }

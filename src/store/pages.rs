@@ -105,7 +105,10 @@ pub(super) fn write(
     head: &str,
     writes: &PageWrites,
 ) -> Result<bool, StoreError> {
-    let is_silenced = !writes.forget.is_empty() && forget(db, collection, head, &writes.forget)?;
+    let silent: HashSet<PageKey> = (writes.forget.iter().chain(&writes.silence))
+        .copied()
+        .collect();
+    let is_silenced = !silent.is_empty() && forget(db, collection, head, &silent)?;
     let mut delete = db.prepare_cached("DELETE FROM pages WHERE collection = ?1 AND key = ?2")?;
     for key in writes.remove.iter().chain(&writes.forget) {
         delete.execute((collection.0, key.0))?;
@@ -169,9 +172,8 @@ fn forget(
     db: &Connection,
     collection: CollectionId,
     head: &str,
-    pages: &[PageKey],
+    pages: &HashSet<PageKey>,
 ) -> Result<bool, StoreError> {
-    let pages: HashSet<PageKey> = pages.iter().copied().collect();
     let mut statement = db.prepare_cached(
         "SELECT n, at, shape, url, title, details FROM changes
          WHERE collection = ?1 AND (title IS NOT NULL OR details IS NOT NULL)",

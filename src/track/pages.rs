@@ -110,6 +110,7 @@ pub struct Plan {
 struct Writes {
     remove: Vec<PageKey>,
     forget: Vec<PageKey>,
+    silence: Vec<PageKey>,
     update: Vec<KnownPage>,
 }
 
@@ -153,9 +154,7 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
         None => planning.first(),
         Some(_) => planning.next(is_complete),
     };
-    let mut hidden: Vec<PageKey> = planning.sighted.hidden.iter().copied().collect();
-    hidden.sort_unstable();
-    planning.writes.forget.extend(hidden);
+    planning.hide();
     planning.state.is_settled = is_complete && planning.unseen == 0;
     Plan {
         is_first: state.is_none(),
@@ -187,6 +186,17 @@ struct Planning {
 }
 
 impl Planning {
+    /// A page that is hidden may have been known once, and things may have been said about it.
+    fn hide(&mut self) {
+        let hidden = &self.sighted.hidden;
+        self.state.hidden = hidden.iter().fold(0, |all, key| all ^ key.0);
+        // Nothing was said about them since they were last hidden.
+        if self.state.hidden != self.before.hidden {
+            self.writes.silence.extend(hidden);
+            self.writes.silence.sort_unstable();
+        }
+    }
+
     /// Documents whose pages were never seen. When they are, those pages are not new.
     fn unread(&self, is_first: bool) -> Vec<u32> {
         let missing: HashSet<u32> = self.sighted.unread.iter().copied().collect();

@@ -68,6 +68,7 @@ impl Plan {
             writes: PageWrites {
                 remove: self.writes.remove,
                 forget: self.writes.forget,
+                silence: self.writes.silence,
                 update: self.writes.update,
                 insert: self.sighted.fresh,
             },
