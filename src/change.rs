@@ -180,6 +180,9 @@ pub struct Details {
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_inferred: bool,
+    /// Whether the date of the page in a list of pages says so. A change that is told as one is not concluded at all.
+    #[serde(default, rename = "stated", skip_serializing_if = "std::ops::Not::not")]
+    pub is_stated: bool,
 }
 
 impl Details {

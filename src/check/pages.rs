@@ -4,16 +4,20 @@
 //! their own. Their union is one collection. A document that cannot be read costs what it would have told, a problem,
 //! and every conclusion from absence.
 
+mod doubts;
 mod folder;
 mod names;
+mod turns;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Days, NaiveDate, Utc};
 use url::Url;
 
+use self::doubts::Doubts;
 use self::folder::identity;
+use self::turns::Due;
 use super::lists::is_not_there;
 use super::sections::Offering;
 use super::{CollectionReading, PagesReading, Top, sections, titles};
@@ -25,7 +29,7 @@ use crate::memory::{
 };
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
-use crate::read::list::{List, Part};
+use crate::read::list::List;
 use crate::site::{About, Format, SiteUrl};
 
 /// An index, an index in it, and the lists in that.
@@ -205,6 +209,11 @@ pub(super) struct Walk<'a, 'b> {
     is_complete: bool,
     /// Whether those documents are all that there ever was, so that what is not in them is not there.
     is_whole: bool,
+    /// The document whose turn it is, if the last reading ended before it.
+    turn: Option<u32>,
+    /// The documents that were never read, and those that belong to them.
+    late: HashSet<u32>,
+    doubts: Doubts,
     /// The documents that were read or are to be read.
     seen: HashSet<Url>,
     /// Those among them with pages that have not changed.
@@ -214,6 +223,8 @@ pub(super) struct Walk<'a, 'b> {
     /// The same, if it is the site that names it and not its lists: that is not asked every time.
     named_titles: Option<Url>,
     days: Option<Url>,
+    /// Up to when nothing is missing of what is remembered.
+    covered_until: Option<DateTime<Utc>>,
     /// Whether documents of single days are there as well, which are others each day.
     has_days: bool,
     made_at: Option<Moment>,
@@ -231,11 +242,17 @@ impl<'a, 'b> Walk<'a, 'b> {
             offering: Offering::default(),
             is_complete: true,
             is_whole: true,
+            turn: pages.and_then(|pages| pages.state.turn),
+            late: pages.map_or_else(HashSet::new, |pages| {
+                pages.state.unread.iter().copied().collect()
+            }),
+            doubts: Doubts::default(),
             seen: HashSet::new(),
             unchanged: Vec::new(),
             titles: None,
             named_titles: None,
             days: None,
+            covered_until: memory.and_then(|collection| collection.covered_until),
             has_days: false,
             made_at: None,
         }
@@ -283,15 +300,11 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 
     async fn read(&mut self, root: ListRoot) {
-        let mut queue = VecDeque::new();
+        let mut queue = Vec::new();
         for list in root.lists {
             self.seen.insert(list.asked.clone());
             if list.list.is_delta {
-                let due = Due {
-                    url: list.asked.clone(),
-                    listed_in: list.url.clone(),
-                    depth: 0,
-                };
+                let due = Due::new(&list.asked, &list.url);
                 self.miss(&due, &only_changes(&list));
                 continue;
             }
@@ -302,9 +315,8 @@ impl<'a, 'b> Walk<'a, 'b> {
             self.sighted.miss(part_of(url.as_str()));
             self.seen.insert(url);
         }
-        for url in root.more {
-            let home = url.clone();
-            self.add(&url, &home, 0, &mut queue);
+        for url in &root.more {
+            self.add(Due::new(url, url), &mut queue);
         }
         self.read_all(queue).await;
     }
@@ -333,42 +345,52 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     /// Reads the list at this address, and all its parts. Says whether that could be done.
     pub(super) async fn read_list(&mut self, url: &Url, listed_in: &Url) -> bool {
-        let mut queue = VecDeque::new();
-        self.add(url, listed_in, 0, &mut queue);
+        let mut queue = Vec::new();
+        self.add(Due::new(url, listed_in), &mut queue);
         self.read_all(queue).await;
         self.is_complete
     }
 
     /// Reads a document of changes, and says whether nothing of it was missed: one that is not there has none.
     pub(super) async fn read_delta(&mut self, url: &Url, listed_in: &Url) -> bool {
-        let due = Due {
-            url: url.clone(),
-            listed_in: listed_in.clone(),
-            depth: 0,
-        };
         match self.load(url, self.has_pages).await {
-            Ok(list) => self.take(list, 0, &mut VecDeque::new()),
+            Ok(list) => self.take(list, 0, &mut Vec::new()),
             Err(LoadError::Fetch(error)) if is_missing(&error) => {}
             Err(error) => {
-                self.miss(&due, &error);
+                self.miss(&Due::new(url, listed_in), &error);
                 return false;
             }
         }
         true
     }
 
-    async fn read_all(&mut self, mut queue: VecDeque<Due>) {
-        while let Some(due) = queue.pop_front() {
-            // Only a list whose pages are remembered may say that nothing is new.
-            match self.load(&due.url, self.has_pages).await {
-                Ok(list) if list.list.is_delta => self.miss(&due, &only_changes(&list)),
-                Ok(list) => self.take(list, due.depth, &mut queue),
-                Err(error) => self.miss(&due, &error),
+    /// Reads documents, and then those that they list.
+    async fn read_all(&mut self, mut queue: Vec<Due>) {
+        while !queue.is_empty() {
+            let (now, mut later) = self.next_of(queue);
+            for due in now {
+                if self.is_surely_a_page(&due) {
+                    self.take_as_page(&due).await;
+                    continue;
+                }
+                // Only a list whose pages are remembered may say that nothing is new.
+                match self.load(&due.url, self.has_pages).await {
+                    Ok(list) if list.list.is_delta => self.miss(&due, &only_changes(&list)),
+                    Ok(list) => {
+                        self.tell_of_list(&due);
+                        self.take(list, due.depth, &mut later);
+                    }
+                    Err(error) if is_no_list(&error) && self.may_be_a_page(&due) => {
+                        self.take_as_page(&due).await;
+                    }
+                    Err(error) => self.miss(&due, &error),
+                }
             }
+            queue = later;
         }
     }
 
-    fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut VecDeque<Due>) {
+    fn take(&mut self, loaded: LoadedList, depth: usize, queue: &mut Vec<Due>) {
         let part = part_of(loaded.asked.as_str());
         if depth > 0 {
             let problems = &mut self.loader.problems;
@@ -428,46 +450,40 @@ impl<'a, 'b> Walk<'a, 'b> {
                 .problems
                 .add(Problem::new(Code::NestedSitemaps, &loaded.url, message));
         }
-        for part in self.in_order(parts) {
+        let is_late = self.late.contains(&part);
+        for part in parts {
             if let Ok(url) = Url::parse(&part.url) {
-                self.add(&url, &loaded.url, depth + 1, queue);
+                if is_late {
+                    self.late.insert(part_of(url.as_str()));
+                    self.sighted.late.push(part_of(url.as_str()));
+                }
+                let lastmod = part.lastmod.and_then(|text| Moment::parse(&text).ok());
+                let due = Due {
+                    depth: depth + 1,
+                    lastmod,
+                    is_doubtful: part.is_doubtful,
+                    ..Due::new(&url, &loaded.url)
+                };
+                self.add(due, queue);
             }
         }
     }
 
-    /// The parts as they are listed; if there are too many to be read at once, those that changed last come first.
-    fn in_order(&self, mut parts: Vec<Part>) -> Vec<Part> {
-        if parts.len() > self.loader.documents_left() {
-            let time = |part: &Part| {
-                let lastmod = part.lastmod.as_deref();
-                lastmod
-                    .and_then(|text| Moment::parse(text).ok())
-                    .map(|moment| moment.start())
-            };
-            parts.sort_by_cached_key(|part| std::cmp::Reverse(time(part)));
-        }
-        parts
-    }
-
-    fn add(&mut self, url: &Url, listed_in: &Url, depth: usize, queue: &mut VecDeque<Due>) {
-        if !self.seen.insert(url.clone()) {
+    fn add(&mut self, due: Due, queue: &mut Vec<Due>) {
+        if !self.seen.insert(due.url.clone()) {
+            let url = &due.url;
             let message =
                 format!("{url} is listed more than once, or lists itself; it was read once");
-            return self
-                .loader
-                .problems
-                .add(Problem::new(Code::SitemapTwice, listed_in, message));
+            let problem = Problem::new(Code::SitemapTwice, &due.listed_in, message);
+            return self.loader.problems.add(problem);
         }
-        queue.push_back(Due {
-            url: url.clone(),
-            listed_in: listed_in.clone(),
-            depth,
-        });
+        queue.push(due);
     }
 
     fn miss(&mut self, due: &Due, error: &LoadError) {
         self.is_complete = false;
         self.sighted.miss(part_of(due.url.as_str()));
+        self.put_off(due, error);
         self.loader
             .problems
             .add(error.problem(&due.url, &due.listed_in));
@@ -494,8 +510,13 @@ impl<'a, 'b> Walk<'a, 'b> {
             let Ok(url) = folder.join(&format!("{day}.json")) else {
                 continue;
             };
-            // Only where the list has not changed either is it clear what the changes come to.
+            // Only where the list has not changed either is it clear what the changes come to: one that was read anew
+            // takes back what it does not know yet, and needs every day since it was made.
             let may_be_unchanged = self.has_pages && self.sighted.is_unchanged();
+            if may_be_unchanged && self.was_over(day) {
+                self.sighted.take_unchanged(part_of(url.as_str()));
+                continue;
+            }
             match self.loader.pages(&url, &self.known, may_be_unchanged).await {
                 Ok(list) => {
                     let part = part_of(list.asked.as_str());
@@ -505,12 +526,21 @@ impl<'a, 'b> Walk<'a, 'b> {
                     }
                 }
                 Err(LoadError::Fetch(error)) if is_not_there(&error) => {}
+                // Nobody named this address, and many hosts answer every address with a page.
+                Err(error) if is_no_list(&error) && self.loader.last_read_at(&url).is_none() => {}
                 Err(error) => {
                     self.is_complete = false;
                     self.loader.problems.add(error.problem(&url, &folder));
                 }
             }
         }
+    }
+
+    /// Whether a day was over everywhere on earth when all was last read, so that its changes were all there.
+    fn was_over(&self, day: NaiveDate) -> bool {
+        let end = day.checked_add_days(Days::new(2));
+        let read = self.covered_until.map(|time| time.date_naive());
+        end.is_some_and(|end| read.is_some_and(|read| read >= end))
     }
 
     /// Whether all that was read is as it was when the pages of a collection were last seen.
@@ -537,7 +567,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// then is it absent.
     pub(super) async fn dispel_doubts(&mut self) {
         while self.has_doubts() {
-            let mut queue = VecDeque::new();
+            let mut queue = Vec::new();
             for url in std::mem::take(&mut self.unchanged) {
                 match self.load(&url, false).await {
                     // It may have changed after all, and list its parts now.
@@ -573,6 +603,11 @@ impl<'a, 'b> Walk<'a, 'b> {
     }
 }
 
+/// Whether a document is there, and is something else than a list.
+fn is_no_list(error: &LoadError) -> bool {
+    matches!(error, LoadError::Broken(problem) if problem.code == Code::NotAList)
+}
+
 /// A document that lists what changed is not taken for the whole list, or all else would seem to be gone.
 fn only_changes(list: &LoadedList) -> LoadError {
     let message = "the whole list should be here, and it is only what changed since some time";
@@ -592,11 +627,4 @@ fn is_missing(error: &FetchError) -> bool {
             ..
         }
     )
-}
-
-/// A document that is to be read.
-struct Due {
-    url: Url,
-    listed_in: Url,
-    depth: usize,
 }

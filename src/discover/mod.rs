@@ -114,7 +114,7 @@ pub async fn discover(
                 let message = format!(
                     "the site has a {}, which lists its pages and not its changes; {}",
                     list.list.kind,
-                    search.why_nothing_better(looked_at.filter(|_| !is_anew))
+                    search.why_nothing_better(list.format, looked_at.filter(|_| !is_anew))
                 );
                 let problem = Problem::new(Code::OnlyAList, &list.url, message);
                 loader.problems.add(problem.with_snippet(example(site)));
@@ -421,19 +421,26 @@ impl Search {
     async fn best_of(
         &mut self,
         loader: &mut Loader<'_>,
-        mut named: Vec<Url>,
+        named: Vec<Url>,
         found_by: FoundBy,
     ) -> Option<Found> {
-        let mut more = named.split_off(named.len().min(MAX_CANDIDATES));
-        let (mut found, mut failed) = (Vec::new(), Vec::new());
-        for url in named {
-            if found.is_empty() && loader.requests() >= MAX_REQUESTS {
-                self.note(PLAIN.format, &url, NOT_ASKED);
+        let (mut found, mut failed, mut more) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, url) in named.into_iter().enumerate() {
+            // Of a site that has something the others are read in their turn; until then it may have nothing.
+            let answer = match found.is_empty() {
+                true => self.ask_within_reason(loader, &url).await,
+                false if place >= MAX_CANDIDATES => None,
+                false => Some(loader.candidate(&url, &self.known, None).await),
+            };
+            let Some(answer) = answer else {
+                if found.is_empty() && place < MAX_REQUESTS as usize {
+                    self.note(PLAIN.format, &url, NOT_ASKED);
+                }
                 more.push(url);
                 continue;
-            }
+            };
             let was_read = self.beside.contains(&url);
-            let (format, outcome) = match loader.candidate(&url, &self.known).await {
+            let (format, outcome) = match answer {
                 Ok(Page::Document(Ok(loaded))) => {
                     self.note(Format::ResourceSync, &url, "found");
                     return Some(Found::Log(climb(loader, loaded, found_by, &[]).await));

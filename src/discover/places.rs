@@ -5,7 +5,8 @@ use url::Url;
 use super::told::outcome_of;
 use super::up::climb;
 use super::{Found, FoundBy, MAX_REQUESTS, NOT_ASKED, Search, lists};
-use crate::load::{Loader, Page};
+use crate::fetch::{FetchError, RedirectProblem};
+use crate::load::{LoadError, Loader, Page};
 use crate::read::address;
 use crate::read::link::Link;
 use crate::read::list::{Beside, ListReader, PLAIN, READERS};
@@ -39,11 +40,11 @@ impl Search {
         let in_folder = in_folder.filter(|url| places.iter().all(|(_, other)| other != url));
         places.splice(0..0, in_folder.map(|url| (PLAIN.format, url)));
         for (format, url) in places {
-            if loader.requests() >= MAX_REQUESTS {
+            let Some(answer) = self.ask_within_reason(loader, &url).await else {
                 self.note(format, &url, NOT_ASKED);
                 continue;
-            }
-            let outcome = match loader.candidate(&url, &self.known).await {
+            };
+            let outcome = match answer {
                 Ok(Page::Document(Ok(loaded))) => {
                     self.note(Format::ResourceSync, &url, "found");
                     let root = climb(loader, loaded, FoundBy::UsualPlace, &[]).await;
@@ -64,6 +65,22 @@ impl Search {
             self.note(format, &url, outcome);
         }
         None
+    }
+
+    /// Asks for what may be a document, unless that takes more requests than a site that has nothing is asked; every
+    /// redirect is one. None if it does.
+    pub(super) async fn ask_within_reason(
+        &self,
+        loader: &mut Loader<'_>,
+        url: &Url,
+    ) -> Option<Result<Page, LoadError>> {
+        let left = MAX_REQUESTS.checked_sub(loader.requests() + 1)?;
+        let answer = loader.candidate(url, &self.known, Some(left)).await;
+        let is_cut_short = matches!(&answer, Err(LoadError::Fetch(error)) if matches!(
+            &**error,
+            FetchError::Redirect { problem: RedirectProblem::TooMany(most), .. } if *most == left
+        ));
+        (!is_cut_short).then_some(answer)
     }
 }
 

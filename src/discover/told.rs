@@ -46,19 +46,50 @@ impl Search {
         }
     }
 
-    /// Why it is no log of changes that was found; `looked_at` is when it was looked for, if that was not now.
-    pub(super) fn why_nothing_better(&self, looked_at: Option<DateTime<Utc>>) -> String {
+    /// Why nothing better than `format` was found; `looked_at` is when it was looked for, if that was not now.
+    pub(super) fn why_nothing_better(
+        &self,
+        format: Format,
+        looked_at: Option<DateTime<Utc>>,
+    ) -> String {
         if let Some(looked_at) = looked_at {
             let day = looked_at.format("%Y-%m-%d");
             return format!(
-                "ResourceSync was last looked for on {day}, and is again about a month later"
+                "ResourceSync and the other better formats were last looked for on {day}, and are again about a month later"
             );
         }
         let tried = (self.tried.iter()).filter(|tried| tried.format == Format::ResourceSync);
-        let places: Vec<String> = tried
-            .map(|tried| format!("at {}: {}", tried.url.path(), tried.outcome))
-            .collect();
-        format!("ResourceSync was looked for {}", places.join("; "))
+        let places = tried.map(|tried| format!("at {}: {}", tried.url.path(), tried.outcome));
+        let first = places.collect::<Vec<_>>().join("; ");
+        let others = self.why_no_other(format).into_iter();
+        let others = others.map(|(outcome, formats)| {
+            let titles: Vec<&str> = formats.into_iter().map(Format::title).collect();
+            format!("; {}: {outcome}", titles.join(" and "))
+        });
+        format!(
+            "ResourceSync was looked for {first}{}",
+            others.collect::<String>()
+        )
+    }
+
+    /// What came last of looking for the other formats that are better, and for which of them.
+    fn why_no_other(&self, format: Format) -> Vec<(&str, Vec<Format>)> {
+        let mut outcomes: Vec<(&str, Vec<Format>)> = Vec::new();
+        let others = Format::ALL.iter().skip(1);
+        for other in others.filter(|other| other.is_better_than(format)) {
+            let mut tried = self.tried.iter().rev();
+            let Some(tried) = tried.find(|tried| tried.format == *other) else {
+                continue;
+            };
+            match outcomes
+                .iter_mut()
+                .find(|(outcome, _)| *outcome == tried.outcome)
+            {
+                Some((_, formats)) => formats.push(*other),
+                None => outcomes.push((&tried.outcome, vec![*other])),
+            }
+        }
+        outcomes
     }
 }
 

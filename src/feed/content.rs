@@ -33,6 +33,9 @@ const MONTHS: [&str; 12] = [
 /// What is said of a change that its author did not tell.
 const INFERRED: &str = "inferred, not stated";
 
+/// What is said of one that the author told by the date of a page. That a log of changes states them goes without saying.
+const STATED: &str = "stated by its date";
+
 /// The content of an item: its pages by kind.
 #[derive(Template)]
 #[template(path = "feed/entry.html")]
@@ -209,6 +212,8 @@ fn page_line<'a>(page: &ChangedPage<'a>) -> PageLine<'a> {
     }
     if details.is_inferred {
         add(format_args!("{INFERRED}"));
+    } else if details.is_stated {
+        add(format_args!("{STATED}"));
     }
     PageLine {
         url: href(change.address()),

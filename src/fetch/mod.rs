@@ -75,6 +75,8 @@ pub struct Request {
     pub validators: Option<Validators>,
     /// Counts what this takes, together with other requests of the same work.
     pub meter: Meter,
+    /// Redirects that are followed at most, if those are fewer than are followed otherwise.
+    pub max_redirects: Option<u32>,
 }
 
 impl Request {
@@ -85,6 +87,7 @@ impl Request {
             limit,
             validators: None,
             meter: Meter::default(),
+            max_redirects: None,
         }
     }
 
@@ -253,7 +256,9 @@ impl Fetcher {
 
     async fn run(&self, mut request: Request, obey: Obey) -> Result<Fetched, FetchError> {
         request.url.set_fragment(None);
-        let mut trail = Trail::new(self.settings.max_redirects);
+        let most = self.settings.max_redirects;
+        let most = (request.max_redirects).map_or(most, |fewer| fewer.min(most));
+        let mut trail = Trail::new(most);
         // Waiting for a host's turn costs nothing of it: only the network's time counts.
         let mut time_left = self.settings.total_timeout;
         loop {

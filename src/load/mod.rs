@@ -204,6 +204,13 @@ impl<'a> Loader<'a> {
         Some(memory.read_at)
     }
 
+    /// Whether a document was an index of others when it was last read.
+    pub fn had_parts(&self, url: &Url) -> bool {
+        let memory = self.memory.and_then(|memory| memory.documents.get(url));
+        let outline = memory.and_then(|memory| Outline::parse(&memory.outline));
+        outline.is_some_and(|outline| !outline.list.parts.is_empty())
+    }
+
     /// Counts the documents beside this one as the site's own from now on: a site that moved, or that keeps its
     /// documents elsewhere, is still one site.
     pub fn settle_at(&mut self, root: &Url) {
@@ -339,17 +346,18 @@ impl<'a> Loader<'a> {
         known: &Recollection<KnownPages>,
     ) -> Result<Page, LoadError> {
         // Documents are there for programs to read; robots.txt is asked only about pages.
-        self.look_at(url, known, !is_named_like_a_document(url))
+        self.look_at(url, known, !is_named_like_a_document(url), None)
             .await
     }
 
-    /// Fetches what may be a document of any format.
+    /// Fetches what may be a document of any format, after so many redirects at most.
     pub async fn candidate(
         &mut self,
         url: &Url,
         known: &Recollection<KnownPages>,
+        max_redirects: Option<u32>,
     ) -> Result<Page, LoadError> {
-        self.look_at(url, known, false).await
+        self.look_at(url, known, false, max_redirects).await
     }
 
     async fn look_at(
@@ -357,12 +365,14 @@ impl<'a> Loader<'a> {
         url: &Url,
         known: &Recollection<KnownPages>,
         is_page: bool,
+        max_redirects: Option<u32>,
     ) -> Result<Page, LoadError> {
         if let Some(known) = self.loaded.get(url) {
             return Ok(Page::Document(known.clone()));
         }
         self.spend_document(url)?;
-        let request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        request.max_redirects = max_redirects;
         let fetched = match is_page {
             false => self.hear(self.fetcher.get(request)).await?,
             true => self.hear(self.fetcher.get_page(request)).await?,
@@ -468,6 +478,21 @@ impl<'a> Loader<'a> {
             .await?;
         let parsed = parsed.held_to_ratio(&size, &final_url);
         self.take_list(url.clone(), final_url, parsed, validators)
+    }
+
+    /// A page that is known from elsewhere than a list at its own address, as a list at `listed_in` would show it.
+    pub async fn sheet_of(
+        &mut self,
+        page: &crate::change::Page,
+        listed_in: &Url,
+        known: &Recollection<KnownPages>,
+    ) -> Result<Sheet, LoadError> {
+        let mut sheet = new_sheet(known).await?;
+        if self.hosts(listed_in).have(&page.url) {
+            sheet.add(page);
+        }
+        self.list_pages += sheet.len();
+        Ok(sheet)
     }
 
     /// Whoever drops a list drops its pages, too. Should it come back as it was, it has to be read anew: nobody would

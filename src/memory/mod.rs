@@ -196,14 +196,20 @@ pub struct ListState {
     pub masses: u32,
     /// Documents that were never read: their pages are not new when they are.
     pub unread: Vec<u32>,
+    /// The document that is to be read first, if the last reading ended before all were asked for.
+    pub turn: Option<u32>,
     /// When the list was made that was read last, if it says so.
     pub made_at: Option<Moment>,
+    /// Whether that was another list than the one before.
+    pub is_made_anew: bool,
     /// The time of such a list that was last given to an edit without a date of its own.
     pub edited_at: Option<Moment>,
     /// The address of the document that gives its pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
     /// Since when its documents cannot be read, if they are those of a section and cannot.
     pub broken_since: Option<DateTime<Utc>>,
+    /// Which pages it hides, all in one number; 0 if it hides none.
+    pub hidden: i64,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
     /// tell nothing, and the pages need not even be recalled.
     pub is_settled: bool,

@@ -4,7 +4,7 @@
 //! rules of the protocol are advice here; only a document that is no index at all is refused. Its texts were written to
 //! persuade machines, and are nothing but texts.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 use serde_json::{Map, Value};
@@ -193,22 +193,36 @@ fn text(value: &Value) -> Option<&str> {
     }
 }
 
+/// A number, plain or as `{"@value": …}`.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Object(object) => object.get("@value").and_then(Value::as_f64),
+        Value::Array(all) => all.first().and_then(number),
+        plain => plain.as_f64(),
+    }
+}
+
 /// The pages of an index, each once.
 #[derive(Default)]
 struct Pages {
     all: Vec<Page>,
-    known: HashSet<String>,
+    places: HashMap<String, usize>,
     are_too_many: bool,
 }
 
 impl Pages {
-    /// Whether a page is to be taken: it was not there before, and there is room for it.
-    fn is_new(&mut self, url: &str) -> bool {
-        if self.known.contains(url) {
-            return false;
+    /// Takes a page, if there is room for it. One that was there before without a name gets this one.
+    fn add(&mut self, page: Page) {
+        if let Some(&place) = self.places.get(&page.url) {
+            let known = &mut self.all[place];
+            known.title = known.title.take().or(page.title);
+            return;
         }
         self.are_too_many |= self.all.len() == MAX_PAGES;
-        !self.are_too_many && self.known.insert(url.to_owned())
+        if !self.are_too_many {
+            self.places.insert(page.url.clone(), self.all.len());
+            self.all.push(page);
+        }
     }
 }
 
@@ -230,7 +244,7 @@ impl Index<'_, '_> {
         let modified = root.get("dateModified").and_then(text);
         let modified = modified.and_then(|text| read_lastmod(text).moment());
         self.list.made_at = modified.map(|moment| moment.to_string());
-        // Surfaces are pages; entities have names for those that are no surfaces.
+        // Surfaces are pages; entities have names for those that are no surfaces, or surfaces without a name.
         let mut pages = Pages::default();
         for surface in self.objects(root, "hasSurface") {
             let kind = self.words.get(&surface, "surfaceType").and_then(text);
@@ -253,6 +267,12 @@ impl Index<'_, '_> {
             return Err(Problem::new(Code::TooManyEntries, self.sink.url, message).at(1));
         }
         for page in &mut pages.all {
+            // There are no dates of single pages, so another name is all that can tell a change.
+            page.hash = Some(format!(
+                "{}\n{}",
+                page.title.as_deref().unwrap_or_default(),
+                page.tags.join("\n")
+            ));
             self.hosts.hand_on(page, 1, &mut self.list, self.sink);
         }
         Ok(())
@@ -317,22 +337,10 @@ impl Index<'_, '_> {
         };
         let mut url = String::from(url);
         url.truncate(url.find('#').unwrap_or(url.len()));
-        if !pages.is_new(&url) {
-            return;
-        }
-        let title = name.and_then(clean::title);
-        let tags: Vec<String> = kind.and_then(clean::title).into_iter().collect();
-        // There are no dates of single pages, so another name is all that can tell a change.
-        let hash = format!(
-            "{}\n{}",
-            title.as_deref().unwrap_or_default(),
-            tags.join("\n")
-        );
-        pages.all.push(Page {
+        pages.add(Page {
             url,
-            title,
-            tags,
-            hash: Some(hash),
+            title: name.and_then(clean::title),
+            tags: kind.and_then(clean::title).into_iter().collect(),
             ..Page::default()
         });
     }
@@ -380,9 +388,7 @@ impl Index<'_, '_> {
         }
         let estimate = self.words.get(entity, "bdrEstimate").cloned();
         if let Some(estimate) = estimate
-            && !estimate
-                .as_f64()
-                .is_some_and(|number| (0.0..=1.0).contains(&number))
+            && !number(&estimate).is_some_and(|number| (0.0..=1.0).contains(&number))
         {
             self.advise(Code::SpxiEstimate, || {
                 format!("the estimate of {} is {estimate}", quote(&id))

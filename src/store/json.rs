@@ -90,13 +90,23 @@ struct ListStateForm {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unread: Vec<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     made_at: Option<Moment>,
+    #[serde(
+        default,
+        rename = "made_anew",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    is_made_anew: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edited_at: Option<Moment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     titles: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_since: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    hidden: i64,
     #[serde(
         default,
         rename = "settled",
@@ -105,8 +115,8 @@ struct ListStateForm {
     is_settled: bool,
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 pub(super) fn from_list_state(state: &ListState) -> String {
@@ -115,10 +125,13 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         is_of_now: state.is_of_now,
         masses: state.masses,
         unread: state.unread.clone(),
+        turn: state.turn,
         made_at: state.made_at,
+        is_made_anew: state.is_made_anew,
         edited_at: state.edited_at,
         titles: state.titles.clone(),
         broken_since: state.broken_since.map(micros),
+        hidden: state.hidden,
         is_settled: state.is_settled,
     })
 }
@@ -130,10 +143,13 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         is_of_now: form.is_of_now,
         masses: form.masses,
         unread: form.unread,
+        turn: form.turn,
         made_at: form.made_at,
+        is_made_anew: form.is_made_anew,
         edited_at: form.edited_at,
         titles: form.titles,
         broken_since: (form.broken_since).and_then(DateTime::from_timestamp_micros),
+        hidden: form.hidden,
         is_settled: form.is_settled,
     })
 }

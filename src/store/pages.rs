@@ -3,11 +3,13 @@
 //! Read as a whole when a list has changed, in the order of their keys; written one by one where something is new. An address is
 //! only read when the page is not in the list any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Store, StoreError};
+use super::shape::Columns;
+use super::{Store, StoreError, json};
+use crate::change::Details;
 use crate::memory::{KnownPage, KnownPages, PageKey, PageState, PageWrites, Stamp};
 use crate::site::CollectionId;
 
@@ -103,12 +105,10 @@ pub(super) fn write(
     head: &str,
     writes: &PageWrites,
 ) -> Result<bool, StoreError> {
-    let mut is_silenced = false;
-    for key in &writes.forget {
-        if let Some(url) = url_of(db, collection, *key, head)? {
-            is_silenced |= forget(db, collection, head, &url)?;
-        }
-    }
+    let silent: HashSet<PageKey> = (writes.forget.iter().chain(&writes.silence))
+        .copied()
+        .collect();
+    let is_silenced = !silent.is_empty() && forget(db, collection, head, &silent)?;
     let mut delete = db.prepare_cached("DELETE FROM pages WHERE collection = ?1 AND key = ?2")?;
     for key in writes.remove.iter().chain(&writes.forget) {
         delete.execute((collection.0, key.0))?;
@@ -166,22 +166,38 @@ fn stamp(stamp: Stamp) -> Option<i64> {
     (stamp != Stamp::NONE).then_some(stamp.0)
 }
 
-/// Forgets what was said about a page, and tells whether anything was; that it changed, and when, stays in the feed as
-/// it was.
+/// Forgets what was said about some pages, and tells whether anything was; that they changed, when, and who says so, stays
+/// in the feed as it was. A page that is not in the list any more is known by its changes alone, so those are gone through.
 fn forget(
     db: &Connection,
     collection: CollectionId,
     head: &str,
-    url: &str,
+    pages: &HashSet<PageKey>,
 ) -> Result<bool, StoreError> {
-    let tail = url.strip_prefix(head).filter(|_| !head.is_empty());
-    // Bit 2 of the shape says whether the head applies.
-    let silenced = db
-        .prepare_cached(
-            "UPDATE changes SET title = NULL, details = NULL
-             WHERE collection = ?1 AND url = ?2 AND (shape & 4 != 0) = ?3
-               AND (title IS NOT NULL OR details IS NOT NULL)",
-        )?
-        .execute((collection.0, tail.unwrap_or(url), tail.is_some()))?;
-    Ok(silenced > 0)
+    let mut statement = db.prepare_cached(
+        "SELECT n, at, shape, url, title, details FROM changes
+         WHERE collection = ?1 AND (title IS NOT NULL OR details IS NOT NULL)",
+    )?;
+    let columns = Columns::of(&statement)?;
+    let mut rows = statement.query([collection.0])?;
+    let mut silenced: Vec<(i64, Details)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let change = columns.change(row, head)?;
+        let kept = Details {
+            is_inferred: change.details.is_inferred,
+            is_stated: change.details.is_stated,
+            ..Details::default()
+        };
+        let says_more = change.title.is_some() || change.details != kept;
+        if says_more && pages.contains(&PageKey::of(&change.url)) {
+            silenced.push((row.get("n")?, kept));
+        }
+    }
+    let mut silence = db.prepare_cached(
+        "UPDATE changes SET title = NULL, details = ?3 WHERE collection = ?1 AND n = ?2",
+    )?;
+    for (n, kept) in &silenced {
+        silence.execute((collection.0, n, json::from_details(kept)))?;
+    }
+    Ok(!silenced.is_empty())
 }

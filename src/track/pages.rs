@@ -27,8 +27,8 @@ use crate::problem::{Code, Problem};
 
 /// A new feed starts with so many of the pages that changed last, and an entry for a large part of a site shows so many.
 pub const SHOWN_PAGES: usize = 20;
-/// More documents than this are not remembered as never read: an index of so many is hardly meant to be read.
-const MAX_UNREAD: usize = 10_000;
+/// More documents than this are not remembered as never read: no index may list more.
+const MAX_UNREAD: usize = 50_000;
 
 /// What a reading of a list came to.
 #[derive(Debug)]
@@ -112,6 +112,7 @@ pub struct Plan {
 struct Writes {
     remove: Vec<PageKey>,
     forget: Vec<PageKey>,
+    silence: Vec<PageKey>,
     update: Vec<KnownPage>,
 }
 
@@ -119,12 +120,16 @@ struct Writes {
 pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>) -> Plan {
     let is_complete = finding.is_complete;
     let mut planning = Planning::new(state, finding, now);
+    // What an index lists that was never read was there all the time, like the index.
+    let late = planning.sighted.late.iter();
+    planning.before.unread.extend(late);
     planning.state.unread = planning.unread(state.is_none());
     planning.state.is_of_now = planning.are_all_dates_of_now();
     let note = match state {
         None => planning.first(),
         Some(_) => planning.next(is_complete),
     };
+    planning.hide();
     planning.state.is_settled = is_complete && planning.unseen == 0;
     planning.plan(state.is_none(), note)
 }
@@ -136,6 +141,9 @@ struct Planning {
     now: DateTime<Utc>,
     made_at: Option<Moment>,
     document: Url,
+    /// Whether the list dates single pages. Where it does not, all that it says of when is when it was itself made; and if
+    /// that is as it was, it says nothing about what is another than before.
+    has_dates: bool,
     events: Vec<Event>,
     problems: Vec<Problem>,
     writes: Writes,
@@ -152,23 +160,29 @@ impl Planning {
             document,
             ..
         } = finding;
-        Planning {
+        let mut planning = Planning {
             before: state.cloned().unwrap_or_default(),
             state: ListState {
                 made_at: made_at.or(state.and_then(|state| state.made_at)),
+                is_made_anew: made_at.is_some() && made_at != state.and_then(|state| state.made_at),
                 edited_at: state.and_then(|state| state.edited_at),
                 titles,
+                turn: sighted.turn,
                 ..ListState::default()
             },
             sighted,
             now,
             made_at,
             document,
+            has_dates: false,
             events: Vec::new(),
             problems: Vec::new(),
             writes: Writes::default(),
             unseen: 0,
-        }
+        };
+        let has_dates = planning.dates().next().is_some();
+        planning.has_dates = has_dates;
+        planning
     }
 
     fn plan(self, is_first: bool, note: Option<String>) -> Plan {
@@ -181,6 +195,17 @@ impl Planning {
             state: self.state,
             writes: self.writes,
             problems: self.problems,
+        }
+    }
+
+    /// A page that is hidden may have been known once, and things may have been said about it.
+    fn hide(&mut self) {
+        let hidden = &self.sighted.hidden;
+        self.state.hidden = hidden.iter().fold(0, |all, key| all ^ key.0);
+        // Nothing was said about them since they were last hidden.
+        if self.state.hidden != self.before.hidden {
+            self.writes.silence.extend(hidden);
+            self.writes.silence.sort_unstable();
         }
     }
 
@@ -246,7 +271,9 @@ impl Planning {
         let renamed = self.find_moves();
         let updates = self.find_updates();
         let is_emptied = self.sighted.is_empty() && !self.sighted.known.is_empty();
-        if is_emptied && may_delete {
+        // A list of what is new only may well have nothing to list.
+        let was_lasting = |page: KnownPage| !page.state.is_passing;
+        if is_emptied && may_delete && self.sighted.known.iter().any(was_lasting) {
             let message =
                 "the list has no pages any more; the pages that it had are kept".to_owned();
             self.problems
@@ -383,7 +410,7 @@ impl Planning {
         let moved: HashSet<usize> = renamed.values().copied().collect();
         // Found when there is something to be said of it.
         let mut spelled_otherwise = None;
-        let deleted_at = self.time(Stamp::of(self.made_at));
+        let deleted_at = self.time_of_deletion();
         for place in 0..self.sighted.known.len() {
             let mut page = self.sighted.known.get(place);
             if moved.contains(&place) {

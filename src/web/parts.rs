@@ -145,15 +145,39 @@ async fn parts(visitor: &Visitor, site: &SiteRow) -> Result<(Vec<Part>, usize), 
         let outlines = store.outlines(site.id, tops, u32::MAX >> 1).await?;
         let outline = outlines.into_iter().next().flatten();
         let glance = outline.and_then(|outline| Glance::at(&outline));
-        return Ok(glance.map_or_else(Default::default, |glance| (glance.parts, glance.part_count)));
+        let glance = glance.unwrap_or_default();
+        return match glance.parts.iter().any(|part| part.is_doubtful) {
+            true => lists_among(visitor, site, glance.parts).await,
+            false => Ok((glance.parts, glance.part_count)),
+        };
     }
     let part_count = tops.len();
     tops.truncate(GLANCED_PARTS);
     let part = |url: Url| Part {
         url: url.into(),
         lastmod: None,
+        is_doubtful: false,
     };
     Ok((tops.into_iter().map(part).collect(), part_count))
+}
+
+/// Those that were read as lists: the others are pages, and only their names are not.
+async fn lists_among(
+    visitor: &Visitor,
+    site: &SiteRow,
+    mut parts: Vec<Part>,
+) -> Result<(Vec<Part>, usize), WebError> {
+    parts.retain(|part| Url::parse(&part.url).is_ok());
+    let urls = parts.iter().filter_map(|part| Url::parse(&part.url).ok());
+    let store = &visitor.service().store;
+    let outlines = store
+        .outlines(site.id, urls.collect(), u32::MAX >> 1)
+        .await?;
+    let lists = parts.into_iter().zip(outlines);
+    let lists = lists.filter_map(|(part, outline)| outline.map(|_| part));
+    let lists: Vec<Part> = lists.collect();
+    let count = lists.len();
+    Ok((lists, count))
 }
 
 async fn lines(

@@ -2,6 +2,7 @@
 
 mod arc; // checksums, days, privacy
 mod finding; // how a list is found, and found again
+mod long; // more documents than one check reads
 mod scp; // sections
 mod spxi; // titles from an index
 
@@ -278,6 +279,38 @@ async fn dates_of_builds_and_other_spellings_announce_nothing() {
 }
 
 #[tokio::test]
+async fn a_news_sitemap_may_be_empty() {
+    let den = Den::empty();
+    let news = |pages: &[&str]| {
+        let entries = pages.iter().map(|path| {
+            format!(
+                "<url><loc>{}</loc><n:news><n:title>{path}</n:title></n:news></url>",
+                den.url(path)
+            )
+        });
+        let news = "xmlns:n='http://www.google.com/schemas/sitemap-news/0.9'";
+        let entries: String = entries.collect();
+        serve(
+            &den,
+            "/sitemap.xml",
+            format!("<urlset {NS} {news}>{entries}</urlset>"),
+        );
+    };
+    news(&["/a", "/b"]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    news(&[]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+        let check = follower.last_check().await;
+        let told = check.problems.iter().map(|problem| problem.code.name());
+        assert_eq!(told.collect::<Vec<_>>(), ["only-a-list"]);
+    }
+    news(&["/c"]);
+    assert_eq!(follower.check().await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_large_part_of_a_site_makes_one_short_entry() {
     let den = Den::empty();
     let pages = |range: std::ops::Range<usize>| {
@@ -315,6 +348,7 @@ async fn a_large_part_of_a_site_makes_one_short_entry() {
     assert!(feed.contains("The site lists 50 pages. These changed last"));
     assert!(feed.contains("inferred, not stated"));
     // By the dates in the list, which the author stated.
+    assert!(feed.contains("stated by its date"));
     assert_eq!(
         world.get(&format!("/api/v1/sites/{site}"))["format"],
         "sitemap"
@@ -432,6 +466,69 @@ async fn a_list_of_sitemaps_that_is_written_as_one_of_pages_leads_into_them() {
     assert!(is_told("sitemaps-as-pages"), "{problems:?}");
     serve(&den, "/two.xml", sitemap(&den, &["/x 2026-03-03"]));
     assert_eq!(follower.check().await, ["updated /x 2026-03-03"]);
+}
+
+#[tokio::test]
+async fn pages_that_have_the_names_of_sitemaps_are_pages() {
+    let den = Den::empty();
+    let editions: Vec<String> = (1..=8)
+        .map(|n| format!("/edition{n}.xml 2026-01-{n:02}"))
+        .collect();
+    for number in 1..=9 {
+        let text = "<TEI xmlns='http://www.tei-c.org/ns/1.0'><text/></TEI>";
+        den.xml(&format!("/edition{number}.xml"), text);
+    }
+    let mut pages: Vec<&str> = editions.iter().map(String::as_str).collect();
+    serve(&den, "/sitemap.xml", sitemap(&den, &pages));
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 8);
+    pages[1] = "/edition2.xml 2026-03-11";
+    pages.push("/edition9.xml 2026-03-12");
+    pages.remove(2);
+    serve(&den, "/sitemap.xml", sitemap(&den, &pages));
+    den.site.forget_requests();
+    assert_eq!(
+        follower.check().await,
+        [
+            "updated /edition2.xml 2026-03-11",
+            "created /edition9.xml 2026-03-12"
+        ]
+    );
+    // Some are asked what they are, but not all of them every time.
+    let paths = den.site.paths();
+    let asked = paths.iter().filter(|path| path.starts_with("/edition"));
+    assert_eq!(asked.count(), 3, "{paths:?}");
+    assert_eq!(follower.check().await.len(), 1);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Changed), "{}", check.summary);
+    let told = check.problems.iter().map(|problem| problem.code.name());
+    assert_eq!(told.collect::<Vec<_>>(), ["only-a-list"]);
+}
+
+#[tokio::test]
+async fn a_sitemap_that_was_read_before_is_no_page_when_it_is_broken() {
+    let den = Den::empty();
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(&den, &["/one.xml", "/two.xml"]),
+    );
+    let children = || {
+        serve(&den, "/one.xml", sitemap(&den, &SIX));
+        serve(&den, "/two.xml", sitemap(&den, &["/x 2026-02-02"]));
+    };
+    children();
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    for path in ["/one.xml", "/two.xml"] {
+        den.html(path, "<title>Back soon</title>");
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+    children();
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
 }
 
 #[tokio::test]

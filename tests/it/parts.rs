@@ -122,6 +122,22 @@ async fn each_sitemap_of_a_site_is_offered_and_followed_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pages_that_have_the_names_of_sitemaps_are_no_parts() {
+    let world = world().await;
+    let den = Den::empty();
+    sitemap(&den, "/sitemap.xml", &["/1.xml", "/map.xml", "/2.xml"]);
+    sitemap(&den, "/map.xml", &["/a"]);
+    for path in ["/1.xml", "/2.xml"] {
+        den.xml(path, "<TEI xmlns='http://www.tei-c.org/ns/1.0'/>");
+    }
+    let mut carol = sign_up(&world, "carol");
+    let page = read(&world, &mut carol, &den).await;
+    assert!(page.has("The site has 1 sitemap,"), "{}", page.text());
+    let offers = |path: &str| page.has(&format!("name=\"url\" value=\"{}\"", den.url(path)));
+    assert!(offers("/map.xml") && !offers("/1.xml") && !offers("/2.xml"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn several_sitemaps_in_robots_txt_are_parts_as_well() {
     let world = world().await;
     let den = two_sitemaps();

@@ -45,6 +45,7 @@ const OF_A_WALK: &[Code] = &[
     Code::OnlyAList,
     Code::NestedSitemaps,
     Code::SitemapTwice,
+    Code::SitemapsAsPages,
     Code::SpxiStale,
     Code::SpxiIncomplete,
     Code::NoWholeList,

@@ -132,8 +132,8 @@ pub struct Sighted {
     settled: HashSet<usize>,
     /// Known pages that their author wants to be forgotten.
     pub private: HashSet<usize>,
-    /// Unknown pages that their author wants to be left alone.
-    hidden: HashSet<PageKey>,
+    /// Unknown pages that their author wants to be left alone. They may have been known once.
+    pub hidden: HashSet<PageKey>,
     /// Documents that have not changed, so that their pages are as they were.
     unchanged: HashSet<u32>,
     /// Documents that were read, or have not changed.
@@ -142,6 +142,10 @@ pub struct Sighted {
     pub unread: Vec<u32>,
     /// Since when documents tell what changed, where they tell no more than that.
     since: HashMap<u32, Moment>,
+    /// Documents that nobody could know of before, because the index that lists them was never read.
+    pub late: Vec<u32>,
+    /// The first of those that were not asked for at all, if there was no room for them.
+    pub turn: Option<u32>,
 }
 
 impl Sighted {
@@ -315,6 +319,7 @@ impl Sighted {
         if !self.hidden.is_empty() {
             let hidden = std::mem::take(&mut self.hidden);
             self.keep_fresh(|url| !hidden.contains(&PageKey::of(url)));
+            self.hidden = hidden;
         }
         if self.unchanged.is_empty() {
             return;

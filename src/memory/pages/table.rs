@@ -177,6 +177,8 @@ pub struct PageWrites {
     pub remove: Vec<PageKey>,
     /// Pages of which everything is to be forgotten, what was said about them included.
     pub forget: Vec<PageKey>,
+    /// Pages that are not remembered, and of which what was once said about them is to be forgotten as well.
+    pub silence: Vec<PageKey>,
     /// Pages to remember anew, whatever is remembered of them; their addresses stay.
     pub update: Vec<KnownPage>,
     /// Pages to add, with their addresses.
@@ -188,6 +190,7 @@ impl PageWrites {
     pub fn is_empty(&self) -> bool {
         self.remove.is_empty()
             && self.forget.is_empty()
+            && self.silence.is_empty()
             && self.update.is_empty()
             && self.insert.is_empty()
     }

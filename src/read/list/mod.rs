@@ -45,6 +45,9 @@ pub const MAX_UNPACKED_BYTES: u64 = 512 * 1024 * 1024;
 /// How much of a document is looked at to tell what it is.
 const BEGINNING_BYTES: u64 = 8 * 1024;
 
+/// How much of JSON is looked at: its members come in any order, and what it is may be said after all pages.
+const JSON_BYTES: u64 = 4 * 1024 * 1024;
+
 /// A small file of zeros does no harm.
 const FREE_BYTES: u64 = 1024 * 1024;
 
@@ -149,6 +152,9 @@ pub struct Part {
     /// When it was last modified, as its list says and [`Moment`] writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lastmod: Option<String>,
+    /// Whether only its name makes a list of it: it is listed as a page, and may be one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_doubtful: bool,
 }
 
 /// A part of a site that has a list of its own, with the changes to that list.
@@ -212,7 +218,13 @@ pub fn begin<'a>(reader: &'a mut dyn BufRead) -> (Beginning, impl BufRead + use<
     let mut head = Vec::new();
     // A failed transfer is reported by the body itself.
     let _ = Read::take(&mut *reader, BEGINNING_BYTES).read_to_end(&mut head);
-    (Beginning::of(&head), Cursor::new(head).chain(reader))
+    let mut beginning = Beginning::of(&head);
+    let is_json = matches!(beginning, Beginning::Json { .. });
+    if is_json && reader_for(&beginning).is_none() {
+        let _ = Read::take(&mut *reader, JSON_BYTES).read_to_end(&mut head);
+        beginning = Beginning::of(&head);
+    }
+    (beginning, Cursor::new(head).chain(reader))
 }
 
 /// The reader of a format.

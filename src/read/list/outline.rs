@@ -121,6 +121,7 @@ mod tests {
         let part = |number| Part {
             url: format!("https://fox.example/{number}.xml"),
             lastmod: None,
+            is_doubtful: false,
         };
         List {
             kind: "sitemap index".to_owned(),

@@ -71,6 +71,7 @@ fn read(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<
     let parts = document.entries.iter().map(|entry| Part {
         url: entry.loc.clone(),
         lastmod: entry.lastmod.as_ref().map(Moment::to_string),
+        is_doubtful: false,
     });
     list.parts = parts.collect();
     Ok(list)

@@ -355,8 +355,8 @@ impl Parser<'_, '_> {
         let page = &mut self.draft.page;
         page.lastmod = page.lastmod.or(page.published);
         if kind == Kind::Sitemap {
-            let lastmod = page.lastmod;
-            return self.add_part(lastmod);
+            let (url, lastmod) = (page.url.clone(), page.lastmod);
+            return self.add_part(url, lastmod, false);
         }
         if self.list.pages == 0 && !self.draft.is_news && is_named_like_a_sitemap(&page.url) {
             self.seem_sitemaps.push((page.clone(), line));
@@ -440,10 +440,11 @@ impl Parser<'_, '_> {
         page.lastmod = found.moment();
     }
 
-    fn add_part(&mut self, lastmod: Option<Moment>) {
+    fn add_part(&mut self, url: String, lastmod: Option<Moment>, is_doubtful: bool) {
         self.list.parts.push(Part {
-            url: self.draft.page.url.clone(),
+            url,
             lastmod: lastmod.map(|moment| moment.to_string()),
+            is_doubtful,
         });
     }
 
@@ -456,16 +457,9 @@ impl Parser<'_, '_> {
     }
 
     fn finish(mut self) -> List {
-        if let Some((_, line)) = self.seem_sitemaps.first() {
-            self.sink.note(Code::SitemapsAsPages, *line, || {
-                "the entries are sitemaps, so this is an index; it must be a <sitemapindex>"
-                    .to_owned()
-            });
-            for (page, _) in std::mem::take(&mut self.seem_sitemaps) {
-                self.draft.page = page;
-                let lastmod = self.draft.page.lastmod;
-                self.add_part(lastmod);
-            }
+        // Whether they are sitemaps is for those to tell who read them.
+        for (page, _) in std::mem::take(&mut self.seem_sitemaps) {
+            self.add_part(page.url, page.lastmod, true);
         }
         self.list.is_window = self.news > 0 && self.news == self.list.pages;
         self.list.kind = match (self.is_index, self.list.is_window) {

@@ -51,7 +51,7 @@ impl Planning {
     }
 
     /// The dates of all pages that the list has.
-    fn dates(&self) -> impl Iterator<Item = Stamp> {
+    pub(super) fn dates(&self) -> impl Iterator<Item = Stamp> {
         let sighted = &self.sighted;
         let known = (sighted.known.iter().enumerate())
             .filter(|(place, _)| sighted.is_seen(*place))
@@ -102,7 +102,19 @@ impl Planning {
 
     /// The time of a change: what the list says, if that can be, and else when it was found.
     pub(super) fn time(&self, stamp: Stamp) -> Moment {
-        let said = stamp.moment().or(self.made_at);
+        let is_of_list = self.state.is_made_anew || self.has_dates;
+        let said = stamp.moment().or(self.made_at.filter(|_| is_of_list));
+        self.time_if_possible(said)
+    }
+
+    /// The time of a deletion: that of the list. The page was gone from the one before, and that was only made sure of.
+    pub(super) fn time_of_deletion(&self) -> Moment {
+        let is_anew = self.state.is_made_anew || self.before.is_made_anew;
+        let said = self.made_at.filter(|_| is_anew || self.has_dates);
+        self.time_if_possible(said)
+    }
+
+    fn time_if_possible(&self, said: Option<Moment>) -> Moment {
         let said = said.filter(|moment| moment.start() <= self.now);
         said.unwrap_or_else(|| Moment::from_utc(self.now))
     }
@@ -110,7 +122,8 @@ impl Planning {
     /// The time of an edit without a date: that of the list, but only once, or a page that is edited again while the list
     /// keeps its time would have the same change twice.
     pub(super) fn time_of_edit(&mut self) -> Moment {
-        if self.made_at.is_none() || self.made_at == self.before.edited_at {
+        let is_old = !self.state.is_made_anew && !self.has_dates;
+        if self.made_at.is_none() || self.made_at == self.before.edited_at || is_old {
             return Moment::from_utc(self.now);
         }
         self.state.edited_at = self.made_at;

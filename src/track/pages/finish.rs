@@ -69,6 +69,7 @@ impl Plan {
             writes: PageWrites {
                 remove: self.writes.remove,
                 forget: self.writes.forget,
+                silence: self.writes.silence,
                 update: self.writes.update,
                 insert: self.sighted.fresh,
             },
@@ -85,6 +86,7 @@ fn change(url: String, event: &Event, extra: Option<&Extra>) -> Change {
         language: extra.and_then(|extra| extra.language.clone()),
         tags: extra.map(|extra| extra.tags.clone()).unwrap_or_default(),
         is_inferred: event.is_inferred,
+        is_stated: !event.is_inferred,
         ..Details::default()
     };
     Change {

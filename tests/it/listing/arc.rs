@@ -91,6 +91,26 @@ async fn an_arc_sitemap_is_followed_by_checksums_and_days() {
 }
 
 #[tokio::test]
+async fn an_arc_sitemap_is_known_by_its_version_wherever_that_stands() {
+    let den = Den::empty();
+    let pages: Vec<_> = (0..100)
+        .map(|number| arc_page(&den, &format!("/{number}"), "1").to_string())
+        .collect();
+    let site = den.url("/");
+    let text = format!(
+        r#"{{"pages":[{}],"site":"{site}","generated_at":"2026-03-10T00:00:00Z","arc_sitemap_version":"2.1"}}"#,
+        pages.join(",")
+    );
+    assert!(text.len() > 16 * 1024);
+    let reply = Reply::new(200, "application/json", text);
+    den.site.serve("/arc-sitemap.json", reply);
+    let checked = den.check().await;
+    assert_eq!(checked.site.format, Some(Format::Arc));
+    let pages = checked.collections[0].pages.as_ref().unwrap();
+    assert_eq!(pages.sighted.as_ref().unwrap().len(), 100);
+}
+
+#[tokio::test]
 async fn a_pace_that_a_site_asks_for_is_kept_from_the_list_on_and_in_later_checks() {
     let den = Den::empty();
     let gap = Duration::from_millis(50);
@@ -202,6 +222,46 @@ async fn a_page_that_one_of_its_entries_hides_is_hidden() {
 }
 
 #[tokio::test]
+async fn a_page_that_comes_back_hidden_is_forgotten_as_it_was_before() {
+    let den = Den::empty();
+    let list = |made_at: &str, pages: &[serde_json::Value]| {
+        den.site
+            .serve("/arc-sitemap.json", arc(&den, made_at, pages));
+    };
+    let [fox, owl] = ["/fox", "/owl"].map(|path| arc_page(&den, path, "1"));
+    list("2026-03-11T00:00:00Z", &[fox.clone(), owl.clone()]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    list("2026-03-12T00:00:00Z", std::slice::from_ref(&owl));
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(follower.check().await.len(), 1);
+    let words = async || {
+        let changes = follower.changes().await;
+        let of_fox = changes
+            .into_iter()
+            .filter(|row| row.change.url.ends_with("/fox"));
+        let mut words: Vec<String> = Vec::new();
+        for row in of_fox {
+            words.extend(row.change.title);
+            words.extend(row.change.details.summary);
+            words.extend(row.change.details.tags);
+        }
+        words
+    };
+    let all = ["Page /fox", "All about /fox", "fox", "Page /fox"];
+    assert_eq!(words().await, all);
+    let mut hidden = fox;
+    hidden["ai_indexable"] = false.into();
+    list("2026-03-14T00:00:00Z", &[hidden, owl]);
+    assert_eq!(follower.check().await, NONE);
+    assert_eq!(words().await, NONE);
+    // Of the other one it is still told what it is.
+    let changes = follower.changes().await;
+    let owl = changes.iter().find(|row| row.change.url.ends_with("/owl"));
+    assert_eq!(owl.unwrap().change.title.as_deref(), Some("Page /owl"));
+}
+
+#[tokio::test]
 async fn a_page_with_two_checksums_is_not_edited_at_every_check() {
     let den = Den::empty();
     let pages = ["1", "2", "3"].map(|sum| arc_page(&den, "/a", sum));
@@ -262,6 +322,80 @@ async fn an_arc_sitemap_may_be_old_and_is_still_all_that_there_is_to_read() {
         .serve("/arc-sitemap.json", arc(&den, made_at, &pages[..1]));
     assert_eq!(follower.check().await, NONE);
     assert_eq!(follower.check().await, ["deleted /b 2026-03-17T00:00:00Z"]);
+}
+
+#[tokio::test]
+async fn a_host_that_answers_every_address_with_a_page_has_no_changes_of_a_day() {
+    let den = Den::empty();
+    let page = |path: &str| arc_page(&den, path, "1");
+    let list = |pages: &[serde_json::Value]| {
+        let reply = arc(&den, "2026-03-10T00:00:00Z", pages);
+        den.site.serve("/arc-sitemap.json", reply);
+    };
+    let day = |day: &str| format!("/arc-sitemap-deltas/2026-03-{day}.json");
+    for number in 10..20 {
+        den.html(&day(&number.to_string()), "<title>Welcome</title>");
+    }
+    list(&[page("/a"), page("/b"), page("/c")]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    list(&[page("/a"), page("/b")]);
+    assert_eq!(follower.check().await, NONE);
+    let check = follower.last_check().await;
+    assert_eq!(check.outcome, Some(Outcome::Unchanged), "{}", check.summary);
+    assert_eq!(follower.check().await, ["deleted /c 2026-03-10T00:00:00Z"]);
+    // What was the changes of a day and is a page now cannot be read, which is another thing.
+    den.site
+        .serve(&day("13"), arc(&den, "2026-03-13T00:00:00Z", &[page("/d")]));
+    assert_eq!(follower.check().await.len(), 1);
+    den.html(&day("13"), "<title>Welcome</title>");
+    for _ in 0..2 {
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    }
+}
+
+#[tokio::test]
+async fn a_day_that_is_over_is_not_asked_for_again_while_the_list_is_as_it_was() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    let list = |sum: &str| {
+        let pages = [pages[0].clone(), arc_page(&den, "/b", sum)];
+        let reply = arc(&den, "2026-03-11T00:00:00Z", &pages);
+        let tag = format!("\"{sum}\"");
+        den.site.serve("/arc-sitemap.json", reply.etag(tag));
+    };
+    let day = |day: &str| format!("/arc-sitemap-deltas/2026-03-{day}.json");
+    list("1");
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let changed = [arc_page(&den, "/b", "2"), arc_page(&den, "/c", "1")];
+    den.site
+        .serve(&day("12"), arc(&den, "2026-03-12T00:00:00Z", &changed));
+    assert_eq!(follower.check().await.len(), 2);
+    // A day may still grow as long as it is not over.
+    let changed = [&changed[..], &[arc_page(&den, "/d", "1")]].concat();
+    den.site
+        .serve(&day("12"), arc(&den, "2026-03-12T00:00:00Z", &changed));
+    assert_eq!(follower.check().await.len(), 1);
+    for _ in 0..3 {
+        den.site.forget_requests();
+        assert_eq!(follower.check().await, NONE);
+        assert_eq!(
+            follower.last_check().await.outcome,
+            Some(Outcome::Unchanged)
+        );
+    }
+    let days = ["14", "15", "16"].map(day);
+    let paths = den.site.paths();
+    assert_eq!(paths[paths.len() - 3..], days, "{paths:?}");
+    assert!(!paths.contains(&day("12")), "{paths:?}");
+    // A list that comes anew with its old words is held against all days again.
+    den.site.forget_requests();
+    let reply = arc(&den, "2026-03-11T00:00:00Z", &pages);
+    den.site.serve("/arc-sitemap.json", reply.etag("\"3\""));
+    assert_eq!(follower.check().await, NONE);
+    assert!(den.site.paths().contains(&day("12")));
 }
 
 #[tokio::test]

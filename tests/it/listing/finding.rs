@@ -133,6 +133,72 @@ async fn a_site_that_has_nothing_is_asked_ten_times_at_most() {
 }
 
 #[tokio::test]
+async fn a_site_that_leads_every_stray_to_its_front_page_is_asked_no_more_often() {
+    let places = [
+        "/.well-known/resourcesync",
+        "/.well-known/resourcesync.xml",
+        "/robots.txt",
+        "/sitemap.xml",
+        "/sitemap_index.xml",
+        "/sitemap-index.xml",
+        "/.well-known/arc-sitemap.json",
+        "/arc-sitemap.json",
+        "/spxi-index.jsonld",
+        "/sitemap.xml.gz",
+        "/sitemap.txt",
+        "/docs/sitemap.xml",
+    ];
+    for typed in ["/", "/docs/page"] {
+        let den = Den::empty();
+        let nothing = "<!doctype html><html><title>Nothing</title></html>";
+        den.html("/", nothing);
+        den.html("/docs/page", nothing);
+        for path in places {
+            let home = den.url("/");
+            den.site.serve(path, Reply::redirect(302, home.as_str()));
+        }
+        let checked = den.check_typed(typed).await;
+        assert_eq!(codes(&checked), ["not-found"]);
+        assert!(den.site.requests().len() <= 10, "{:?}", den.site.paths());
+        // Whatever was not asked for, or not to its end, is told.
+        let tried = checked.site.tried.iter();
+        let told = tried.filter(|tried| tried.outcome == "not asked for, after so many requests");
+        assert!(told.count() > 3, "{:?}", checked.site.tried);
+    }
+}
+
+#[tokio::test]
+async fn a_good_sitemap_is_found_after_many_that_are_not_there() {
+    let den = Den::empty();
+    let lines: String = (1..=6).map(|n| format!("Sitemap: /{n}.xml\n")).collect();
+    den.site.serve("/robots.txt", Reply::text(lines));
+    serve(&den, "/6.xml", sitemap(&den, &SIX));
+    let checked = den.check().await;
+    assert_eq!(checked.site.root, Some(den.url("/6.xml")));
+    // As long as that is not asking too much.
+    let den = Den::empty();
+    let lines: String = (1..=30).map(|n| format!("Sitemap: /{n}.xml\n")).collect();
+    den.site.serve("/robots.txt", Reply::text(lines));
+    serve(&den, "/30.xml", sitemap(&den, &SIX));
+    let checked = den.check().await;
+    assert_eq!(checked.site.root, None);
+    assert!(den.site.requests().len() <= 10, "{:?}", den.site.paths());
+}
+
+#[tokio::test]
+async fn all_of_many_sitemaps_are_read() {
+    let den = Den::empty();
+    let lines: String = (1..=20).map(|n| format!("Sitemap: /{n}.xml\n")).collect();
+    den.site.serve("/robots.txt", Reply::text(lines));
+    for number in 3..=20 {
+        let page = format!("/p{number} 2026-01-{number:02}");
+        serve(&den, &format!("/{number}.xml"), sitemap(&den, &[&page]));
+    }
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 18);
+}
+
+#[tokio::test]
 async fn rare_places_are_asked_for_as_long_as_that_is_not_too_much() {
     let den = Den::empty();
     den.html("/", "<title>Nothing</title>");
@@ -417,7 +483,9 @@ async fn the_page_of_a_site_says_why_nothing_better_is_read() {
     let page = words(&world);
     assert!(page.contains("It has a sitemap;"), "{page}");
     let reason = "ResourceSync was looked for at /.well-known/resourcesync: not there (404); \
-                  at /.well-known/resourcesync.xml: not there (404); at /: the page links none";
+                  at /.well-known/resourcesync.xml: not there (404); at /: the page links none; \
+                  SCP: not announced there; \
+                  ARC sitemap and SPXI: not looked for, after a sitemap was found.";
     assert!(page.contains(reason), "{page}");
     // What was found is read again, and better is not looked for each time.
     world.pass(TimeDelta::days(2));
@@ -429,7 +497,7 @@ async fn the_page_of_a_site_says_why_nothing_better_is_read() {
     world.scheduler().idle().await;
     let page = words(&world);
     assert!(
-        page.contains("ResourceSync was last looked for on 2026-"),
+        page.contains("ResourceSync and the other better formats were last looked for on 2026-"),
         "{page}"
     );
 }

@@ -201,3 +201,64 @@ async fn an_spxi_index_without_a_sitemap_is_followed_by_its_names() {
     assert_eq!(last.title.as_deref(), Some("Bulls"));
     assert!(last.details.is_inferred);
 }
+
+#[tokio::test]
+async fn an_spxi_index_that_keeps_its_date_says_nothing_about_when() {
+    let den = Den::empty();
+    let index = |day: &str, surfaces: &[&str]| {
+        let surface =
+            |path: &&str| serde_json::json!({"@id": den.url(path).as_str(), "name": path});
+        let index = serde_json::json!({
+            "@type": "spxi:SemanticIndex", "dateModified": day,
+            "spxi:hasSurface": surfaces.iter().map(surface).collect::<Vec<_>>(),
+        });
+        let reply = Reply::new(200, "application/ld+json", index.to_string());
+        den.site.serve("/spxi-index.jsonld", reply);
+    };
+    index("2026-01-01", &["/a", "/b", "/c"]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    index("2026-01-01", &["/a", "/b", "/d"]);
+    assert_eq!(follower.check().await, ["created /d 2026-03-12T12:00:00Z"]);
+    assert_eq!(follower.check().await, ["deleted /c 2026-03-13T12:00:00Z"]);
+    // Where it moves, it is the time of whatever is new.
+    index("2026-03-13", &["/a", "/d", "/e"]);
+    assert_eq!(follower.check().await, ["created /e 2026-03-13"]);
+    assert_eq!(follower.check().await, ["deleted /b 2026-03-13"]);
+}
+
+#[tokio::test]
+async fn a_surface_without_a_name_has_that_of_the_entity_at_its_address() {
+    let den = Den::empty();
+    let id = |path: &str| den.url(path).to_string();
+    let index = serde_json::json!({
+        "@context": {"spxi": "https://spxi.dev/vocabulary#"}, "@type": "spxi:SemanticIndex",
+        "spxi:hasSurface": [
+            {"@id": id("/a"), "spxi:surfaceType": "Essay"}, {"@id": id("/b"), "name": "Bears"}, {"@id": id("/c")},
+        ],
+        "spxi:hasEntity": [
+            {"@id": id("/a#it"), "spxi:canonicalName": "Ants", "spxi:bdrEstimate": {"@value": 0.5}},
+            {"@id": id("/b"), "spxi:canonicalName": "Bees", "spxi:bdrEstimate": {"@value": 2.5}},
+        ],
+    });
+    let reply = Reply::new(200, "application/ld+json", index.to_string());
+    den.site.serve("/spxi-index.jsonld", reply);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let changes = follower.changes().await;
+    let mut titles: Vec<_> = (changes.iter())
+        .map(|row| row.change.title.as_deref().unwrap_or_default())
+        .collect();
+    titles.sort_unstable();
+    assert_eq!(titles, ["", "Ants", "Bears"]);
+    let ants = changes.iter().find(|row| row.change.url == id("/a"));
+    assert_eq!(ants.unwrap().change.details.tags, ["Essay"]);
+    let problems = follower.last_check().await.problems;
+    let told = problems
+        .iter()
+        .filter(|problem| problem.code.name() == "spxi-estimate");
+    let told: Vec<_> = told
+        .map(|problem| (problem.count, problem.message.contains("/b")))
+        .collect();
+    assert_eq!(told, [(1, true)]);
+}

@@ -63,6 +63,7 @@ async fn everything_that_a_record_holds_comes_back() {
         language: Some("en".into()),
         tags: vec!["foxes".into(), "dens".into()],
         is_inferred: true,
+        is_stated: true,
     };
     let mut elsewhere = change("", "2026-01-02");
     elsewhere.url = "http://elsewhere.example/page".into();
