@@ -52,9 +52,9 @@ pub struct RoundMemory {
 #[derive(Debug)]
 pub enum Remembered {
     /// What it is asked where nothing is expected to be new; the rest is recalled if there is.
-    Round(RoundMemory),
+    Round(Box<RoundMemory>),
     /// Everything.
-    Whole(SiteMemory),
+    Whole(Box<SiteMemory>),
 }
 
 impl Remembered {

@@ -5,8 +5,8 @@
 //! hosts side by side, so that a slow host holds one place and no more. Whoever asks, timer, button or program, asks
 //! here, and a site that is being read already is not read twice.
 //!
-//! [`check_and_save`] is one check, [`policy`] decides when the next one is due, `titles` asks pages what they are called
-//! once their changes are saved, [`upkeep`] runs at night.
+//! [`check_and_save`] is one check, `record` is what it writes, [`policy`] decides when the next one is due, `titles` asks
+//! pages what they are called once their changes are saved, [`upkeep`] runs at night.
 
 mod once;
 mod places;

@@ -78,8 +78,9 @@ pub(super) async fn read(
     let planning = |now| Planning::new(remembered, policy, started_at, now);
     let recalled;
     let (memory, ahead) = match remembered {
-        Remembered::Whole(memory) => (memory, Ahead::new(&meter)),
-        Remembered::Round(RoundMemory { id, round, .. }) => {
+        Remembered::Whole(memory) => (&**memory, Ahead::new(&meter)),
+        Remembered::Round(memory) => {
+            let RoundMemory { id, round, .. } = &**memory;
             let limits = &settings.limits;
             let lap = go_round(&meter, fetcher, round, limits, started_at, &watcher).await;
             let ahead = match lap {

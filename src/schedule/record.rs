@@ -50,7 +50,7 @@ impl<'a> Planning<'a> {
             // There is a round only after a check that went well.
             Remembered::Round(memory) => (memory.id, &memory.url, memory.interval_secs, 0, true),
             Remembered::Whole(memory) => {
-                let SiteMemory { id, url, .. } = memory;
+                let SiteMemory { id, url, .. } = &**memory;
                 let (interval_secs, failures) = (memory.interval_secs, memory.failures);
                 (*id, url, interval_secs, failures, memory.has_round)
             }

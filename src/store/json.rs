@@ -42,10 +42,6 @@ pub(super) fn to_details(text: &str) -> Option<Details> {
     read(text)
 }
 
-pub(super) fn from_strings(strings: &[String]) -> String {
-    written(&strings)
-}
-
 /// None if there are none.
 pub(super) fn from_lists(lists: &[ListMemory]) -> Option<String> {
     let forms = lists.iter().map(|list| ListForm {

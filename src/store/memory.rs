@@ -98,10 +98,10 @@ fn remembered(
     id: SiteId,
 ) -> Result<Option<Remembered>, StoreError> {
     if let Some(memory) = round::of(db, id)? {
-        return Ok(Some(Remembered::Round(memory)));
+        return Ok(Some(Remembered::Round(Box::new(memory))));
     }
     let memory = memory(db, store, id, None)?;
-    Ok(memory.map(Remembered::Whole))
+    Ok(memory.map(|memory| Remembered::Whole(Box::new(memory))))
 }
 
 fn memory(

@@ -33,6 +33,7 @@ mod properties; // what holds for any document: written and read back, disguised
 mod publishing; // the author's side: folders that become followable
 mod reading; // reads a document and keeps everything that comes out
 mod reporting; // the report for authors, and what they take from it
+mod rounds; // sites of which nothing is new
 mod rules; // proposal IFCC-0001, rule by rule
 mod scheduling; // what is due is read in good time
 mod settings; // what is one's own, and how it is changed
