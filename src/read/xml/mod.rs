@@ -189,11 +189,13 @@ impl Namespaces {
         if prefix == "xml" {
             return Some(XML_NAMESPACE);
         }
-        let bound = self
-            .bindings
-            .iter()
-            .rev()
-            .find(|binding| binding.prefix == prefix);
+        let mut bindings = self.bindings.iter().rev();
+        // Most tags have no prefix. To compare nothing with nothing is left out, because it takes as long as all the rest
+        // on processors that look at the place where an empty text is not.
+        let bound = match prefix.is_empty() {
+            true => bindings.find(|binding| binding.prefix.is_empty()),
+            false => bindings.find(|binding| binding.prefix == prefix),
+        };
         bound.map(|binding| binding.uri.as_str())
     }
 
