@@ -21,7 +21,7 @@ use crate::change::Change;
 pub use crate::discover::DiscoverError as CheckError;
 pub use crate::discover::Tried;
 use crate::discover::{Discovery, Found, discover};
-use crate::fetch::{FetchError, Fetcher, Meter};
+use crate::fetch::{Errand, FetchError, Fetcher};
 pub use crate::load::{Ahead, Lap, go_round};
 use crate::load::{Limits, Loaded, Loader, Progress};
 use crate::memory::{DocumentMemory, ListMemory, Sighted, SiteMemory, Stop};
@@ -153,9 +153,9 @@ pub async fn check_site(
     now: DateTime<Utc>,
     progress: Progress,
 ) -> Result<Checked, CheckError> {
-    let meter = Meter::new(settings.limits.bytes, settings.limits.time);
+    let errand = Errand::new(settings.limits.bytes, settings.limits.time);
     check_site_on(
-        Ahead::new(&meter),
+        Ahead::new(&errand),
         fetcher,
         site,
         memory,
@@ -166,7 +166,7 @@ pub async fn check_site(
     .await
 }
 
-/// The same, with what the site has answered already, and counted by the same meter as that.
+/// The same, with what the site has answered already, on the same errand as that.
 pub async fn check_site_on(
     ahead: Ahead,
     fetcher: &Fetcher,
@@ -176,12 +176,12 @@ pub async fn check_site_on(
     now: DateTime<Utc>,
     progress: Progress,
 ) -> Result<Checked, CheckError> {
-    let meter = ahead.meter().clone();
+    let errand = ahead.errand().clone();
     match check_address(ahead, fetcher, site, memory, settings, now, &progress).await {
         // Small sites are not always on https, and people do not type schemes.
         Err(CheckError::Unreachable(error)) if speaks_no_https(&error) => match site.over_http() {
             Some(plain) => {
-                let anew = Ahead::new(&meter);
+                let anew = Ahead::new(&errand);
                 check_address(anew, fetcher, &plain, memory, settings, now, &progress)
                     .await
                     // What is wrong with https is the better answer of the two.

@@ -7,7 +7,7 @@ use std::io::Read;
 
 use url::Url;
 
-use crate::fetch::{FetchError, Fetcher, Limit, Meter, Request};
+use crate::fetch::{Errand, FetchError, Fetcher, Limit, Request};
 use crate::read::html::{HtmlHead, tag_says_noindex};
 use crate::read::link::media_type;
 use crate::site::same_site;
@@ -19,10 +19,10 @@ const MAX_BYTES: u64 = 64 * 1_024;
 pub async fn page_title(
     fetcher: &Fetcher,
     url: &Url,
-    meter: &Meter,
+    errand: &Errand,
 ) -> Result<Option<String>, FetchError> {
     // A page may be as long as a document: only its beginning is read.
-    let request = Request::new(url.clone(), Limit::Document).counted_by(meter);
+    let request = Request::new(url.clone(), Limit::Document).on(errand);
     let fetched = fetcher.get_page(request).await?;
     let (content_type, base) = (fetched.content_type, fetched.url);
     let media_type = content_type.as_deref().and_then(media_type);

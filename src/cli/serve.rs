@@ -54,7 +54,8 @@ pub(super) fn command() -> Command {
 pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
     let config = config(arguments)?;
     start_log(&config.service.log)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    // Checks and requests have threads of their own; what is left for this one is little.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let runtime =

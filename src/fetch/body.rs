@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::decode::{self, Bounds, Coding, Fault, GZIP_MAGIC, Piece};
+use super::errand::Errand;
 use super::error::{FetchError, Slowness};
-use super::meter::Meter;
 use super::pace::Slot;
 
 /// So much is collected before a parser starts: most documents are smaller and need no thread of their own.
@@ -59,7 +59,7 @@ pub struct Body {
     coding: Coding,
     limits: BodyLimits,
     wire_bytes: u64,
-    meter: Meter,
+    errand: Errand,
     _slot: Slot,
 }
 
@@ -69,7 +69,7 @@ impl Body {
         coding: Coding,
         limits: BodyLimits,
         slot: Slot,
-        meter: Meter,
+        errand: Errand,
     ) -> Result<Self, FetchError> {
         let url = response.url().to_string();
         let body = Self {
@@ -78,7 +78,7 @@ impl Body {
             coding,
             limits,
             wire_bytes: 0,
-            meter,
+            errand,
             _slot: slot,
         };
         // The length is only believed when it is bad news.
@@ -206,9 +206,9 @@ impl Body {
         };
         let length = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
         self.wire_bytes += length;
-        if !self.meter.count_bytes(length) {
+        if !self.errand.count_bytes(length) {
             return Err(FetchError::OverBudget {
-                limit: self.meter.max_bytes(),
+                limit: self.errand.max_bytes(),
             });
         }
         if self.wire_bytes > self.max_wire_bytes() {

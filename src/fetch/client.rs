@@ -1,16 +1,16 @@
-//! The one HTTP client, and the resolver and certificates that it uses.
+//! The HTTP clients, which are all alike, and the resolver and certificates that they use.
 //!
 //! The resolver is where a name becomes addresses, so it is where these are judged: the addresses that were judged are
 //! the addresses that are dialled, with no second look-up in between. It is not told the port, but the operator's
-//! exceptions depend on it; therefore there is one client, with a resolver of its own, for each port. A pooled
-//! connection was dialled through the same resolver and is as good as a new one. Address literals never reach a
+//! exceptions depend on it; therefore each port has a client, with a resolver of its own. A pooled connection was
+//! dialled through the same resolver and is as good as a new one. Address literals never reach a
 //! resolver: [`Guard::check_url`] must have judged the address before.
 
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -19,16 +19,9 @@ use reqwest::redirect::Policy;
 
 use super::error::FetchError;
 use super::guard::Guard;
-use super::pace::lock;
 
-/// Odd ports are rare: beyond this many, the client that was not used for longest is built anew when needed.
-const MAX_CLIENTS: usize = 16;
-
-/// An idle connection is kept until the next turn of its host, and a little longer; when a check is over, it would only
-/// take up room.
-const POOL_SLACK: Duration = Duration::from_millis(25);
-/// But for less than the five seconds after which common servers close it, because a request on a connection that is
-/// just being closed fails.
+/// How long an idle connection is kept: for less than the five seconds after which common servers close it, because a
+/// request on a connection that is just being closed fails.
 const POOL_IDLE: Duration = Duration::from_secs(4);
 
 /// XML first, since that is what sites tell their changes in.
@@ -94,27 +87,21 @@ impl Resolve for GuardedResolver {
     }
 }
 
-/// What all clients have in common.
-pub(super) struct ClientSettings {
-    pub(super) user_agent: HeaderValue,
-    pub(super) connect_timeout: Duration,
-    pub(super) host_gap: Duration,
-}
-
-/// The clients by port, the one used last at the end.
+/// Makes clients. What takes long is made once: the certificates.
 pub(super) struct Clients {
     guard: Arc<Guard>,
     lookup: Arc<dyn Lookup>,
-    settings: ClientSettings,
+    user_agent: HeaderValue,
+    connect_timeout: Duration,
     tls: rustls::ClientConfig,
-    by_port: Mutex<Vec<(u16, reqwest::Client)>>,
 }
 
 impl Clients {
     pub(super) fn new(
         guard: Arc<Guard>,
         lookup: Arc<dyn Lookup>,
-        settings: ClientSettings,
+        user_agent: HeaderValue,
+        connect_timeout: Duration,
     ) -> Result<Self, FetchError> {
         let tls = tls_config().map_err(|error| FetchError::Setup {
             reason: error.to_string(),
@@ -122,28 +109,14 @@ impl Clients {
         Ok(Self {
             guard,
             lookup,
-            settings,
+            user_agent,
+            connect_timeout,
             tls,
-            by_port: Mutex::default(),
         })
     }
 
-    /// The client for requests to this port, and to no other.
+    /// A client for requests to this port, and to no other.
     pub(super) fn for_port(&self, port: u16) -> Result<reqwest::Client, FetchError> {
-        let mut by_port = lock(&self.by_port);
-        let entry = match by_port.iter().position(|(known, _)| *known == port) {
-            Some(index) => by_port.remove(index),
-            None => (port, self.build(port)?),
-        };
-        if by_port.len() >= MAX_CLIENTS {
-            by_port.remove(0);
-        }
-        let client = entry.1.clone();
-        by_port.push(entry);
-        Ok(client)
-    }
-
-    fn build(&self, port: u16) -> Result<reqwest::Client, FetchError> {
         let resolver = GuardedResolver {
             guard: self.guard.clone(),
             lookup: self.lookup.clone(),
@@ -153,7 +126,7 @@ impl Clients {
         headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED_TYPES));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED_CODINGS));
         reqwest::Client::builder()
-            .user_agent(self.settings.user_agent.clone())
+            .user_agent(self.user_agent.clone())
             .default_headers(headers)
             .dns_resolver(resolver)
             .tls_backend_preconfigured(self.tls.clone())
@@ -168,13 +141,8 @@ impl Clients {
             .tcp_keepalive_interval(None)
             .tcp_keepalive_retries(None)
             .tcp_user_timeout(None)
-            .connect_timeout(self.settings.connect_timeout)
-            .pool_idle_timeout(
-                self.settings
-                    .host_gap
-                    .saturating_add(POOL_SLACK)
-                    .min(POOL_IDLE),
-            )
+            .connect_timeout(self.connect_timeout)
+            .pool_idle_timeout(POOL_IDLE)
             .pool_max_idle_per_host(1)
             .http1_max_headers(MAX_FIELDS)
             .http2_max_header_list_size(MAX_HEAD_BYTES)
@@ -303,19 +271,5 @@ mod tests {
             resolve(&[], &[], 80).await.unwrap_err(),
             "the name has no address"
         );
-    }
-
-    #[test]
-    fn only_so_many_clients_are_kept() {
-        let settings = ClientSettings {
-            user_agent: HeaderValue::from_static("x"),
-            connect_timeout: Duration::from_secs(1),
-            host_gap: Duration::ZERO,
-        };
-        let clients = Clients::new(Arc::default(), Arc::new(SystemLookup), settings).unwrap();
-        for port in 8_000..8_000 + 2 * MAX_CLIENTS as u16 {
-            clients.for_port(port).unwrap();
-        }
-        assert_eq!(lock(&clients.by_port).len(), MAX_CLIENTS);
     }
 }

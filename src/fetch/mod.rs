@@ -12,10 +12,10 @@
 mod body;
 mod client;
 mod decode;
+mod errand;
 mod error;
 pub mod guard;
 mod head;
-mod meter;
 mod pace;
 mod redirect;
 pub mod robots;
@@ -33,16 +33,16 @@ use url::Url;
 
 pub use body::{Body, BodyStats};
 pub use client::{LookingUp, Lookup, SystemLookup};
+pub use errand::Errand;
 pub use error::{FetchError, RedirectProblem, Slowness};
 pub use guard::{AllowNet, AllowNetError, Guard, Refusal};
-pub use meter::Meter;
 pub use robots::Robots;
 pub use settings::FetchSettings;
 
 pub use crate::memory::Validators;
 
 use body::BodyLimits;
-use client::{ClientSettings, Clients, MAX_HEAD_BYTES};
+use client::{Clients, MAX_HEAD_BYTES};
 use decode::Coding;
 use pace::{Pace, Slot};
 use redirect::Trail;
@@ -73,8 +73,8 @@ pub struct Request {
     pub limit: Limit,
     /// What the last answer gave us, to ask "only if it changed".
     pub validators: Option<Validators>,
-    /// Counts what this takes, together with other requests of the same work.
-    pub meter: Meter,
+    /// The work that it is a part of.
+    pub errand: Errand,
     /// Redirects that are followed at most, if those are fewer than are followed otherwise.
     pub max_redirects: Option<u32>,
 }
@@ -86,14 +86,14 @@ impl Request {
             url,
             limit,
             validators: None,
-            meter: Meter::default(),
+            errand: Errand::default(),
             max_redirects: None,
         }
     }
 
-    /// The same, counted by `meter`.
-    pub fn counted_by(mut self, meter: &Meter) -> Self {
-        self.meter = meter.clone();
+    /// The same as a part of `errand`.
+    pub fn on(mut self, errand: &Errand) -> Self {
+        self.errand = errand.clone();
         self
     }
 }
@@ -174,13 +174,9 @@ impl Fetcher {
         let guard = Arc::new(Guard {
             allow: settings.allow_nets.clone(),
         });
-        let client_settings = ClientSettings {
-            user_agent: settings.user_agent()?,
-            connect_timeout: settings.connect_timeout,
-            host_gap: settings.host_gap,
-        };
+        let (user_agent, patience) = (settings.user_agent()?, settings.connect_timeout);
         Ok(Self {
-            clients: Clients::new(guard.clone(), lookup, client_settings)?,
+            clients: Clients::new(guard.clone(), lookup, user_agent, patience)?,
             pace: Pace::new(settings.host_gap, settings.max_in_flight),
             robots: RobotsCache::default(),
             guard,
@@ -221,27 +217,27 @@ impl Fetcher {
 
     /// The robots.txt of the origin of `url`, remembered for a day.
     pub async fn robots(&self, url: &Url) -> Arc<Robots> {
-        self.robots_counted_by(url, &Meter::default()).await
+        self.robots_on(url, &Errand::default()).await
     }
 
-    /// The same; if it has to be asked for, `meter` counts that.
-    pub async fn robots_counted_by(&self, url: &Url, meter: &Meter) -> Arc<Robots> {
+    /// The same; if it has to be asked for, that is a part of `errand`.
+    pub async fn robots_on(&self, url: &Url, errand: &Errand) -> Arc<Robots> {
         if let Some(robots) = self.robots.get(url) {
             return robots;
         }
-        let (robots, keep_for) = self.fetch_robots(url, meter).await;
+        let (robots, keep_for) = self.fetch_robots(url, errand).await;
         let robots = Arc::new(robots);
         self.robots.put(url, robots.clone(), keep_for);
         robots
     }
 
-    async fn fetch_robots(&self, url: &Url, meter: &Meter) -> (Robots, Duration) {
+    async fn fetch_robots(&self, url: &Url, errand: &Errand) -> (Robots, Duration) {
         let Ok(url) = url.join("/robots.txt") else {
             return (Robots::missing(), Duration::ZERO);
         };
         // The larger limit, since only the first part of it is read in any case.
         // Boxed because this is a request inside of a request: `get_page` asks for robots, robots are got.
-        let request = Request::new(url, Limit::Document).counted_by(meter);
+        let request = Request::new(url, Limit::Document).on(errand);
         let fetched = Box::pin(self.run(request, Obey::Nothing)).await;
         let read = match fetched.map(|fetched| fetched.answer.into_body()) {
             Ok(Some(body)) => body
@@ -265,13 +261,13 @@ impl Fetcher {
             let url = &request.url;
             self.guard.check_url(url)?;
             if obey == Obey::Robots {
-                let robots = self.robots_counted_by(url, &request.meter).await;
+                let robots = self.robots_on(url, &request.errand).await;
                 robots.check(url)?;
             }
             let over_time = || FetchError::OverTime {
-                limit: request.meter.max_time(),
+                limit: request.errand.max_time(),
             };
-            let work_ends = request.meter.deadline();
+            let work_ends = request.errand.deadline();
             let slot = timeout_at(work_ends, self.pace.slot(url)).await;
             let slot = slot.map_err(|_| over_time())??;
             let started = Instant::now();
@@ -280,9 +276,11 @@ impl Fetcher {
             let conditions = validators.map(|validators| validators.conditions(url));
             let conditions = conditions.unwrap_or_default();
             let was_asked = !conditions.is_empty();
-            request.meter.count_request();
-            let sent = self.send(url, conditions, time_left.min(work_left)).await;
-            let response = match sent {
+            request.errand.count_request();
+            let port = url.port_or_known_default().unwrap_or_default();
+            let client = (request.errand).client(port, || self.clients.for_port(port))?;
+            let sent = self.send(client, url, conditions, time_left.min(work_left));
+            let response = match sent.await {
                 Err(FetchError::Timeout { .. }) if Instant::now() >= work_ends => {
                     return Err(over_time());
                 }
@@ -306,13 +304,12 @@ impl Fetcher {
     /// Sends one request to a judged address and waits for the head of the response.
     async fn send(
         &self,
+        client: reqwest::Client,
         url: &Url,
         conditions: HeaderMap,
         time_left: Duration,
     ) -> Result<reqwest::Response, FetchError> {
         let host = url.host_str().unwrap_or_default();
-        let port = url.port_or_known_default().unwrap_or_default();
-        let client = self.clients.for_port(port)?;
         let patience = self.settings.connect_timeout + self.settings.idle_timeout;
         let too_slow = |which| FetchError::Timeout {
             host: host.to_owned(),
@@ -417,7 +414,7 @@ impl Fetcher {
                     deadline,
                 };
                 fetched.answer =
-                    Answer::Body(Body::new(response, coding, limits, slot, request.meter)?);
+                    Answer::Body(Body::new(response, coding, limits, slot, request.errand)?);
             }
         }
         Ok(fetched)

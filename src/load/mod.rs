@@ -11,6 +11,7 @@ mod round;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub use round::{Ahead, Lap, go_round};
 
 use crate::change::Change;
 use crate::fetch::{
-    Answer, BodyStats, FetchError, Fetched, Fetcher, Limit, Meter, Request, Robots,
+    Answer, BodyStats, Errand, FetchError, Fetched, Fetcher, Limit, Request, Robots,
 };
 use crate::memory::{
     DocumentMemory, KnownPages, Recollection, Sheet, SiteMemory, Stop, Validators,
@@ -48,6 +49,9 @@ const LIST_ROOM: u32 = 10;
 
 /// Hears of every document before it is fetched.
 pub type Progress = Arc<dyn Fn(&Url) + Send + Sync>;
+
+/// A request on its way.
+type Asking<'r> = Pin<Box<dyn Future<Output = Result<Fetched, FetchError>> + Send + 'r>>;
 
 /// A document that was read.
 #[derive(Debug)]
@@ -133,7 +137,7 @@ pub struct Loader<'a> {
     descriptions: u32,
     changes: usize,
     list_pages: usize,
-    meter: Meter,
+    errand: Errand,
     /// Everything found wrong so far.
     pub problems: Problems,
     /// Documents whose bodies were read so far, to be remembered.
@@ -174,7 +178,7 @@ impl<'a> Loader<'a> {
             descriptions: 0,
             changes: 0,
             list_pages: 0,
-            meter: ahead.meter().clone(),
+            errand: ahead.errand().clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
             fresh_for: None,
@@ -224,12 +228,12 @@ impl<'a> Loader<'a> {
 
     /// Requests made so far.
     pub fn requests(&self) -> u32 {
-        self.meter.requests()
+        self.errand.requests()
     }
 
     /// Bytes that came over the network so far.
     pub fn bytes(&self) -> u64 {
-        self.meter.bytes()
+        self.errand.bytes()
     }
 
     /// A page that was read already, with the address that answered.
@@ -284,7 +288,7 @@ impl<'a> Loader<'a> {
     ) -> Result<Arc<Loaded>, LoadError> {
         self.spend_document(url)?;
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
-        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let mut request = Request::new(url.clone(), Limit::Document).on(&self.errand);
         request.validators = remembered.and_then(|memory| memory.validators.clone());
         let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
@@ -371,11 +375,11 @@ impl<'a> Loader<'a> {
             return Ok(Page::Document(known.clone()));
         }
         self.spend_document(url)?;
-        let mut request = Request::new(url.clone(), Limit::Document).counted_by(&self.meter);
+        let mut request = Request::new(url.clone(), Limit::Document).on(&self.errand);
         request.max_redirects = max_redirects;
         let fetched = match is_page {
-            false => self.hear(self.fetcher.get(request)).await?,
-            true => self.hear(self.fetcher.get_page(request)).await?,
+            false => self.hear(Box::pin(self.fetcher.get(request))).await?,
+            true => self.hear(Box::pin(self.fetcher.get_page(request))).await?,
         };
         let final_url = fetched.url.clone();
         let content_type = fetched.content_type.clone();
@@ -445,7 +449,7 @@ impl<'a> Loader<'a> {
             },
             None => Limit::Document,
         };
-        let mut request = Request::new(url.clone(), limit).counted_by(&self.meter);
+        let mut request = Request::new(url.clone(), limit).on(&self.errand);
         request.validators = (outline.as_ref()).and_then(|(memory, _)| memory.validators.clone());
         let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
@@ -570,7 +574,7 @@ impl<'a> Loader<'a> {
     pub fn make_room_for_lists(&mut self) {
         self.limits.documents = self.limits.documents.saturating_mul(LIST_ROOM);
         let more = self.limits.time * (LIST_ROOM - 1) / 2;
-        self.meter.prolong(more);
+        self.errand.prolong(more);
     }
 
     /// Fetches a page or a description for its title; only a few of them in one check.
@@ -589,10 +593,10 @@ impl<'a> Loader<'a> {
             true => (Limit::Document, html::MAX_BYTES as u64),
             false => (Limit::Other, u64::MAX),
         };
-        let request = Request::new(url.clone(), limit).counted_by(&self.meter);
+        let request = Request::new(url.clone(), limit).on(&self.errand);
         let fetched = match is_page {
-            true => self.hear(self.fetcher.get_page(request)).await?,
-            false => self.hear(self.fetcher.get(request)).await?,
+            true => self.hear(Box::pin(self.fetcher.get_page(request))).await?,
+            false => self.hear(Box::pin(self.fetcher.get(request))).await?,
         };
         let (url, content_type) = (fetched.url.clone(), fetched.content_type.clone());
         let bytes = self.read_body(fetched, move |reader| {
@@ -613,7 +617,7 @@ impl<'a> Loader<'a> {
         self.check_time_and_bytes().ok()?;
         self.answers += 1;
         self.ahead.forget();
-        Some(self.fetcher.robots_counted_by(url, &self.meter).await)
+        Some(self.fetcher.robots_on(url, &self.errand).await)
     }
 
     /// Checks and counts what one more document takes from the bounds.
@@ -652,10 +656,10 @@ impl<'a> Loader<'a> {
 
     /// Nothing is even begun once these are used up.
     fn check_time_and_bytes(&self) -> Result<(), LoadError> {
-        if Instant::now() >= self.meter.deadline() {
-            return Err(out_of_time(self.meter.max_time()));
+        if Instant::now() >= self.errand.deadline() {
+            return Err(out_of_time(self.errand.max_time()));
         }
-        if self.meter.is_used_up() {
+        if self.errand.is_used_up() {
             return Err(out_of_bytes(self.limits.bytes));
         }
         Ok(())
@@ -665,14 +669,13 @@ impl<'a> Loader<'a> {
     async fn ask(&mut self, request: Request) -> Result<Fetched, LoadError> {
         match self.ahead.take(&request) {
             Some(answer) => self.heard(answer),
-            None => self.hear(self.fetcher.get(request)).await,
+            None => self.hear(Box::pin(self.fetcher.get(request))).await,
         }
     }
 
-    async fn hear(
-        &mut self,
-        request: impl Future<Output = Result<Fetched, FetchError>>,
-    ) -> Result<Fetched, LoadError> {
+    /// The request is on the heap: it would be a part of everything that waits for it, each time with what it was made
+    /// from, and most of what a check takes up.
+    async fn hear(&mut self, request: Asking<'_>) -> Result<Fetched, LoadError> {
         self.ahead.forget();
         let answer = request.await;
         self.heard(answer.map_err(LoadError::from))
@@ -708,9 +711,9 @@ impl<'a> Loader<'a> {
             let url = url.to_string();
             return Err(FetchError::UnaskedNotModified { url }.into());
         };
-        match tokio::time::timeout_at(self.meter.deadline(), body.read_with(parse)).await {
+        match tokio::time::timeout_at(self.errand.deadline(), body.read_with(parse)).await {
             Ok(result) => Ok(result?),
-            Err(_) => Err(out_of_time(self.meter.max_time())),
+            Err(_) => Err(out_of_time(self.errand.max_time())),
         }
     }
 

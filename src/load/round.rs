@@ -12,7 +12,7 @@ use url::Url;
 
 use super::error::LoadError;
 use super::{Limits, Progress, TRUST_UNCHANGED, earlier};
-use crate::fetch::{Answer, Fetched, Fetcher, Limit, Meter, Request};
+use crate::fetch::{Answer, Errand, Fetched, Fetcher, Limit, Request};
 use crate::memory::Round;
 
 /// What came of a round.
@@ -27,22 +27,22 @@ pub enum Lap {
 /// Answers that came ahead of whoever will want them.
 #[derive(Debug)]
 pub struct Ahead {
-    meter: Meter,
+    errand: Errand,
     answers: Vec<(Url, Result<Fetched, LoadError>)>,
 }
 
 impl Ahead {
-    /// No answers yet; `meter` counts what is asked.
-    pub fn new(meter: &Meter) -> Self {
+    /// No answers yet; what is asked is a part of `errand`.
+    pub fn new(errand: &Errand) -> Self {
         Ahead {
-            meter: meter.clone(),
+            errand: errand.clone(),
             answers: Vec::new(),
         }
     }
 
-    /// What counts the requests.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
+    /// The work that all of this is a part of.
+    pub fn errand(&self) -> &Errand {
+        &self.errand
     }
 
     /// The answer to a request, if it came.
@@ -67,9 +67,9 @@ impl Ahead {
     }
 }
 
-/// Asks for everything in a round, until something is not as it was. `meter` counts what it takes.
+/// Asks for everything in a round, until something is not as it was, as a part of `errand`.
 pub async fn go_round(
-    meter: &Meter,
+    errand: &Errand,
     fetcher: &Fetcher,
     round: &Round,
     limits: &Limits,
@@ -78,13 +78,13 @@ pub async fn go_round(
 ) -> Lap {
     let is_trusted = round.read_at + TRUST_UNCHANGED > now;
     if !is_trusted || round.documents.len() > limits.documents as usize {
-        return Lap::Otherwise(Ahead::new(meter));
+        return Lap::Otherwise(Ahead::new(errand));
     }
     let mut fresh_for = None;
-    let mut ahead = Ahead::new(meter);
+    let mut ahead = Ahead::new(errand);
     for stop in &round.documents {
         progress(&stop.url);
-        let mut request = Request::new(stop.url.clone(), Limit::Document).counted_by(meter);
+        let mut request = Request::new(stop.url.clone(), Limit::Document).on(errand);
         request.validators = Some(stop.validators.clone());
         let answer = fetcher.get(request).await.map_err(LoadError::from);
         let is_unchanged = match &answer {

@@ -13,15 +13,20 @@ use super::manifest::{MANIFEST, Manifest};
 use super::state::State;
 use super::write::Copied;
 use super::{OWN_FOLDER, PublishError};
-use crate::fetch::{FetchError, Fetcher, Limit, Request};
+use crate::fetch::{Errand, FetchError, Fetcher, Limit, Request};
 
 /// What the live site says, with the files that have to be published again; none if it was never published.
 pub async fn read(
     fetcher: &Fetcher,
     site: &Url,
 ) -> Result<Option<(State, Vec<Copied>)>, PublishError> {
+    let live = Live {
+        fetcher,
+        errand: Errand::default(),
+        site,
+    };
     let path = format!("{OWN_FOLDER}/{MANIFEST}");
-    let Some(text) = get(fetcher, site, &path).await? else {
+    let Some(text) = live.get(&path).await? else {
         return Ok(None);
     };
     let address = address(site, &path);
@@ -36,9 +41,9 @@ pub async fn read(
     let mut open = BTreeMap::new();
     let mut copied = Vec::new();
     for (folder, list, closed) in manifest.files() {
-        open.insert(folder.to_owned(), must_get(fetcher, site, &list).await?);
+        open.insert(folder.to_owned(), live.must_get(&list).await?);
         for file in closed {
-            let bytes = must_get(fetcher, site, &file).await?;
+            let bytes = live.must_get(&file).await?;
             copied.push((file, bytes));
         }
     }
@@ -46,30 +51,39 @@ pub async fn read(
     Ok(Some((state, copied)))
 }
 
-async fn must_get(fetcher: &Fetcher, site: &Url, path: &str) -> Result<Vec<u8>, PublishError> {
-    get(fetcher, site, path).await?.ok_or_else(|| {
-        let address = address(site, path);
-        PublishError::Previous(format!(
-            "{address} is missing, but the manifest names it; upload it again"
-        ))
-    })
+/// The live site.
+struct Live<'a> {
+    fetcher: &'a Fetcher,
+    errand: Errand,
+    site: &'a Url,
 }
 
-/// The bytes at a path below the site; none if there is nothing.
-async fn get(fetcher: &Fetcher, site: &Url, path: &str) -> Result<Option<Vec<u8>>, PublishError> {
-    let url = address(site, path);
-    let failed = |error: FetchError| {
-        PublishError::Previous(format!("what was published before cannot be read: {error}"))
-    };
-    let fetched = match fetcher.get(Request::new(url, Limit::Document)).await {
-        Err(FetchError::Status {
-            status: 404 | 410, ..
-        }) => return Ok(None),
-        fetched => fetched.map_err(failed)?,
-    };
-    match fetched.answer.into_body() {
-        Some(body) => Ok(Some(body.bytes().await.map_err(failed)?.0)),
-        None => Ok(None),
+impl Live<'_> {
+    async fn must_get(&self, path: &str) -> Result<Vec<u8>, PublishError> {
+        self.get(path).await?.ok_or_else(|| {
+            let address = address(self.site, path);
+            PublishError::Previous(format!(
+                "{address} is missing, but the manifest names it; upload it again"
+            ))
+        })
+    }
+
+    /// The bytes at a path below the site; none if there is nothing.
+    async fn get(&self, path: &str) -> Result<Option<Vec<u8>>, PublishError> {
+        let failed = |error: FetchError| {
+            PublishError::Previous(format!("what was published before cannot be read: {error}"))
+        };
+        let request = Request::new(address(self.site, path), Limit::Document).on(&self.errand);
+        let fetched = match self.fetcher.get(request).await {
+            Err(FetchError::Status {
+                status: 404 | 410, ..
+            }) => return Ok(None),
+            fetched => fetched.map_err(failed)?,
+        };
+        match fetched.answer.into_body() {
+            Some(body) => Ok(Some(body.bytes().await.map_err(failed)?.0)),
+            None => Ok(None),
+        }
     }
 }
 

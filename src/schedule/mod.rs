@@ -5,9 +5,11 @@
 //! hosts side by side, so that a slow host holds one place and no more. Whoever asks, timer, button or program, asks
 //! here, and a site that is being read already is not read twice.
 //!
-//! [`check_and_save`] is one check, `record` is what it writes, [`policy`] decides when the next one is due, `titles` asks
-//! pages what they are called once their changes are saved, [`upkeep`] runs at night.
+//! [`check_and_save`] is one check, `record` is what it writes, `lanes` are the threads that make them, [`policy`] decides
+//! when the next one is due, `titles` asks pages what they are called once their changes are saved, [`upkeep`] runs at
+//! night.
 
+mod lanes;
 mod once;
 mod places;
 pub mod policy;
@@ -17,6 +19,7 @@ mod titles;
 pub mod upkeep;
 
 use std::fmt::Display;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,6 +39,7 @@ use crate::memory::{CheckRecord, Outcome, Remembered};
 use crate::site::{CheckId, SiteId, SiteStatus};
 use crate::store::{DueSite, SiteRow, Store, StoreError};
 
+use self::lanes::{Lanes, Seat};
 pub use self::once::{Done, ScheduleError, check_and_save};
 use self::places::{Numbered, Places};
 use self::policy::Policy;
@@ -89,7 +93,9 @@ pub struct Scheduler {
 
 struct Inner {
     work: Work,
-    /// Where checks run: those who ask may be on threads of their own, which are for short work.
+    /// Where checks run.
+    lanes: Lanes,
+    /// Where pages are asked for their titles.
     runtime: Handle,
     places: Mutex<Places>,
     titles: Titles,
@@ -113,6 +119,17 @@ pub struct Tally {
     pub failed: u64,
     /// Changes that they announced.
     pub changes: u64,
+}
+
+/// Why no checks can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// What a crash left could not be put right.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system has no threads for us.
+    #[error("the threads that read sites could not be started: {0}")]
+    Threads(#[from] io::Error),
 }
 
 /// Why a check was not begun though somebody asked.
@@ -139,10 +156,10 @@ pub enum AskError {
 }
 
 impl Scheduler {
-    /// Begins to work, on the runtime that this is called on, and goes on until [`stop`](Scheduler::stop).
+    /// Begins to work, on threads of its own and the runtime that this is called on, and goes on until [`stop`](Scheduler::stop).
     ///
     /// Checks that a crash cut off are ended, and hosts that had asked for peace before still have it.
-    pub async fn start(work: Work) -> Result<Scheduler, StoreError> {
+    pub async fn start(work: Work) -> Result<Scheduler, StartError> {
         let now = (work.clock)();
         let cut_off = work.store.abandon_checks(now).await?;
         if cut_off > 0 {
@@ -157,6 +174,7 @@ impl Scheduler {
                 places: Mutex::new(Places::new(work.hosts_at_once)),
                 work,
                 titles: Titles::new(),
+                lanes: Lanes::open()?,
                 runtime: Handle::current(),
                 rest_until: Mutex::default(),
                 wake: Notify::new(),
@@ -399,8 +417,10 @@ impl Inner {
                 inner: self.clone(),
                 site,
             };
+            let seat = self.lanes.seat();
+            let runtime = seat.runtime.clone();
             // Nobody holds the places meanwhile: a runtime that is ending drops the task at once, and that gives one back.
-            let task = self.runtime.spawn(turn.take(next.check, next.memory));
+            let task = runtime.spawn(turn.take(seat, next.check, next.memory));
             self.places().set_task(site, check, task.abort_handle());
         }
     }
@@ -413,7 +433,7 @@ struct Turn {
 }
 
 impl Turn {
-    async fn take(self, check: Arc<Numbered>, memory: Option<Remembered>) {
+    async fn take(self, seat: Seat, check: Arc<Numbered>, memory: Option<Remembered>) {
         let (work, site) = (&self.inner.work, self.site);
         let remembered = match memory {
             Some(memory) => Ok(Some(memory)),
@@ -426,7 +446,7 @@ impl Turn {
             Err(error) => return self.inner.rest(&error),
         };
         let reading = or_fault(reading(work, site, &memory)).await;
-        self.leave_place();
+        self.leave_place(seat);
         let record = match reading {
             Ok(Ok(record)) => record,
             Ok(Err(ScheduleError::NoSuchSite(_))) => return,
@@ -461,7 +481,8 @@ impl Turn {
         }
     }
 
-    fn leave_place(&self) {
+    fn leave_place(&self, seat: Seat) {
+        drop(seat);
         self.inner.places().has_read(self.site);
         self.inner.begin_waiting();
         // Not only when a check has ended: many end at the same moment, when they are on the disk, and none in between.

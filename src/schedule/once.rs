@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use crate::check::{Ahead, CheckSettings, CollectionReading, Lap, check_site_on, go_round};
-use crate::fetch::{Fetcher, Meter};
+use crate::fetch::{Errand, Fetcher};
 use crate::memory::{CheckRecord, RecallError, Remembered, RoundMemory, SiteMemory};
 use crate::site::{CheckId, SiteId};
 use crate::store::{Saved, Store, StoreError};
@@ -74,18 +74,18 @@ pub(super) async fn read(
     clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
 ) -> Result<CheckRecord, ScheduleError> {
     let started_at = clock();
-    let meter = Meter::new(settings.limits.bytes, settings.limits.time);
+    let errand = Errand::new(settings.limits.bytes, settings.limits.time);
     let planning = |now| Planning::new(remembered, policy, started_at, now);
     let recalled;
     let (memory, ahead) = match remembered {
-        Remembered::Whole(memory) => (&**memory, Ahead::new(&meter)),
+        Remembered::Whole(memory) => (&**memory, Ahead::new(&errand)),
         Remembered::Round(memory) => {
             let RoundMemory { id, round, .. } = &**memory;
             let limits = &settings.limits;
-            let lap = go_round(&meter, fetcher, round, limits, started_at, &watcher).await;
+            let lap = go_round(&errand, fetcher, round, limits, started_at, &watcher).await;
             let ahead = match lap {
                 Lap::AsBefore(fresh_for) => {
-                    return Ok(planning(clock()).as_before(fetcher, round, fresh_for, &meter));
+                    return Ok(planning(clock()).as_before(fetcher, round, fresh_for, &errand));
                 }
                 Lap::Otherwise(ahead) => ahead,
             };
@@ -115,7 +115,7 @@ pub(super) async fn read(
             let tracked = track_pages(store, memory, collections, planning.now).await?;
             planning.record(memory, fetcher, checked, tracked)
         }
-        Err(error) => planning.failure(memory, fetcher, &error, &meter),
+        Err(error) => planning.failure(memory, fetcher, &error, &errand),
     })
 }
 

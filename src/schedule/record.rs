@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
 use crate::check::{CheckError, Checked, CollectionReading};
-use crate::fetch::{FetchError, Fetcher, Meter};
+use crate::fetch::{Errand, FetchError, Fetcher};
 use crate::memory::{
     CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, PagesRecord, Remembered,
     Round, RoundRecord, SiteMemory, SiteRecord,
@@ -73,7 +73,7 @@ impl<'a> Planning<'a> {
         fetcher: &Fetcher,
         round: &Round,
         fresh_for: Option<Duration>,
-        meter: &Meter,
+        errand: &Errand,
     ) -> CheckRecord {
         let past = Past {
             fresh_for,
@@ -81,8 +81,8 @@ impl<'a> Planning<'a> {
         };
         CheckRecord {
             summary: summary(Outcome::Unchanged, 0, &round.problems),
-            requests: meter.requests(),
-            bytes: meter.bytes(),
+            requests: errand.requests(),
+            bytes: errand.bytes(),
             problems: round.problems.clone(),
             quiet_until: self.quiet_until(fetcher),
             round: RoundRecord::Gone,
@@ -195,7 +195,7 @@ impl<'a> Planning<'a> {
         memory: &SiteMemory,
         fetcher: &Fetcher,
         error: &CheckError,
-        meter: &Meter,
+        errand: &Errand,
     ) -> CheckRecord {
         let retry_after = match error {
             CheckError::Unreachable(error) => error.retry_after(),
@@ -218,8 +218,8 @@ impl<'a> Planning<'a> {
         let document = document.unwrap_or(memory.url.url());
         CheckRecord {
             summary: format!("The site could not be read: {error}."),
-            requests: meter.requests(),
-            bytes: meter.bytes(),
+            requests: errand.requests(),
+            bytes: errand.bytes(),
             problems: vec![Problem::new(code, document, error.to_string())],
             quiet_until: self.quiet_until(fetcher),
             ..self.empty(past)

@@ -18,7 +18,7 @@ use url::Url;
 use super::Inner;
 use crate::change::ChangeKind;
 use crate::check::page_title;
-use crate::fetch::{FetchError, Meter};
+use crate::fetch::{Errand, FetchError};
 use crate::site::{SiteId, same_site};
 use crate::store::{ChangeRow, Cursor, PageTitle, StoreError};
 
@@ -135,12 +135,12 @@ impl Search {
         let work = &self.inner.work;
         let mut stopping = self.inner.stopping.subscribe();
         let limits = &work.settings.limits;
-        let meter = Meter::new(limits.bytes, limits.time);
+        let errand = Errand::new(limits.bytes, limits.time);
         let mut titles = Vec::new();
         for page in pages {
             let asking = timeout_at(
-                meter.deadline(),
-                page_title(&work.fetcher, &page.url, &meter),
+                errand.deadline(),
+                page_title(&work.fetcher, &page.url, &errand),
             );
             let answer = tokio::select! {
                 biased;

@@ -29,9 +29,13 @@ pub(super) struct Queue(Mutex<VecDeque<Box<dyn Write>>>);
 /// The answer to a write, or the panic that it ended with.
 pub(super) type Answer<T> = Result<Result<T, StoreError>, Box<dyn Any + Send>>;
 
+/// The answer, and the write itself, which goes back to whoever made it: what was allocated on one thread is best freed
+/// there.
+pub(super) type Done<T, F> = (Answer<T>, F);
+
 impl Queue {
     /// Adds a write, which is answered when it is on the disk. If nobody waits for the answer any more, it is left out.
-    pub(super) fn add<T, F>(&self, act: F) -> oneshot::Receiver<Answer<T>>
+    pub(super) fn add<T, F>(&self, act: F) -> oneshot::Receiver<Done<T, F>>
     where
         T: Send + 'static,
         F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -158,7 +162,7 @@ trait Write: Send {
 struct Waiting<T, F> {
     act: F,
     result: Option<Answer<T>>,
-    caller: oneshot::Sender<Answer<T>>,
+    caller: oneshot::Sender<Done<T, F>>,
 }
 
 impl<T, F> Write for Waiting<T, F>
@@ -187,13 +191,12 @@ where
     fn answer(self: Box<Self>, path: &Path) {
         let result = self.result.unwrap_or(Ok(Err(StoreError::Closed)));
         // Whoever has gone meanwhile finds what was written.
-        let _ = self
-            .caller
-            .send(result.map(|result| result.map_err(|error| error.at(path))));
+        let answer = result.map(|result| result.map_err(|error| error.at(path)));
+        let _ = self.caller.send((answer, self.act));
     }
 
     fn refuse(self: Box<Self>, error: StoreError) {
-        let _ = self.caller.send(Ok(Err(error)));
+        let _ = self.caller.send((Ok(Err(error)), self.act));
     }
 }
 
@@ -203,8 +206,6 @@ mod tests {
 
     use super::*;
     use crate::store::{file, migrate};
-
-    type Done = oneshot::Receiver<Answer<()>>;
 
     fn add(db: &Connection, name: &str) -> Result<(), StoreError> {
         db.execute("INSERT INTO accounts (name, name_key, password_hash, recovery_hash, is_admin, created_at) VALUES (?1, ?1, '', '', 0, 0)", [name])?;
@@ -217,12 +218,15 @@ mod tests {
         names.collect::<Result<_, _>>().unwrap()
     }
 
-    fn adding(queue: &Queue, name: &'static str) -> Done {
+    fn adding(
+        queue: &Queue,
+        name: &'static str,
+    ) -> oneshot::Receiver<Done<(), impl Fn(&Connection) -> Result<(), StoreError> + use<>>> {
         queue.add(move |db| add(db, name))
     }
 
-    fn is_kept(mut done: Done) -> bool {
-        matches!(done.try_recv(), Ok(Ok(Ok(()))))
+    fn is_kept<F>(mut done: oneshot::Receiver<Done<(), F>>) -> bool {
+        matches!(done.try_recv(), Ok((Ok(Ok(())), _)))
     }
 
     #[test]
@@ -241,7 +245,10 @@ mod tests {
         });
         queue.run(&db, &path);
         assert!(is_kept(second));
-        assert!(matches!(first.lock().unwrap().try_recv(), Ok(Ok(Ok(())))));
+        assert!(matches!(
+            first.lock().unwrap().try_recv(),
+            Ok((Ok(Ok(())), _))
+        ));
         assert_eq!(names(&db), ["first", "second"]);
         assert!(db.is_autocommit());
     }
@@ -273,7 +280,7 @@ mod tests {
         }
         assert!(is_kept(kept) && is_kept(last));
         assert!(!is_kept(at_first) && !is_kept(later));
-        assert!(matches!(panicking.try_recv(), Ok(Err(_))));
+        assert!(matches!(panicking.try_recv(), Ok((Err(_), _))));
         assert_eq!(names(&db), ["kept", "last"]);
         queue.run(&db, folder.path());
         assert!(db.is_autocommit(), "nothing to do is no trouble");

@@ -213,9 +213,9 @@ impl Store {
         F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
         let mut answer = self.inner.queue.add(act);
-        let heard = |answer: Result<group::Answer<T>, _>| match answer {
-            Ok(Ok(result)) => result,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        let heard = |answer: Result<group::Done<T, F>, _>| match answer {
+            Ok((Ok(result), _)) => result,
+            Ok((Err(panic), _)) => std::panic::resume_unwind(panic),
             Err(_) => Err(StoreError::Closed),
         };
         if !patience.is_zero()

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sitebell::fetch::{
-    Answer, FetchError, FetchSettings, Fetched, Fetcher, Limit, LookingUp, Lookup, RedirectProblem,
-    Request, Slowness, Validators,
+    Answer, Errand, FetchError, FetchSettings, Fetched, Fetcher, Limit, LookingUp, Lookup,
+    RedirectProblem, Request, Slowness, Validators,
 };
 use url::Url;
 
@@ -123,14 +123,21 @@ async fn an_answer_tells_what_its_head_says() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
+async fn an_errand_uses_its_connection_again_and_the_next_one_has_its_own() {
     let site = FakeSite::start();
     site.serve("/a.xml", Reply::xml("<a/>"));
     let fetcher = fetcher();
-    for _ in 0..3 {
-        text(fetcher.get(document(site.url("/a.xml"))).await.unwrap()).await;
+    for errands in 1..=2 {
+        let errand = Errand::default();
+        for _ in 0..3 {
+            let request = document(site.url("/a.xml")).on(&errand);
+            text(fetcher.get(request).await.unwrap()).await;
+        }
+        assert_eq!(
+            (site.requests().len(), site.connections()),
+            (3 * errands, errands)
+        );
     }
-    assert_eq!((site.requests().len(), site.connections()), (3, 1));
 }
 
 #[tokio::test]

@@ -1,40 +1,48 @@
-//! Counts what one piece of work takes from other people's servers, and stops it when that is too much.
+//! One piece of work at other people's servers, such as a check: what it takes from them, and the connections that it has.
 //!
 //! Every request that is sent and every byte that arrives is counted, whatever becomes of it: redirects, robots.txt,
 //! answers that break off. A limit that only counted what went well would be none. Its time runs from the beginning.
+//!
+//! Its connections are its own and end with it: nobody else comes to the same host so soon that keeping them would pay.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use reqwest::Client;
 use tokio::time::Instant;
+
+use super::pace::lock;
 
 /// No work takes so long, and every clock can count so far.
 const LONGER_THAN_ANY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// A counter of requests and bytes, shared by all requests that belong together. Its copies count together.
+/// What requests that belong together have in common. A copy is the same one.
 #[derive(Debug, Clone)]
-pub struct Meter(Arc<Counts>);
+pub struct Errand(Arc<Inner>);
 
 #[derive(Debug)]
-struct Counts {
+struct Inner {
     requests: AtomicU32,
     bytes: AtomicU64,
     max_bytes: u64,
     begun_at: Instant,
     /// Milliseconds.
     max_time: AtomicU64,
+    /// By port, for each has a client of its own. Few: only a redirect leads to another.
+    clients: Mutex<Vec<(u16, Client)>>,
 }
 
-impl Meter {
-    /// A meter that lets so many bytes pass, and so much time.
+impl Errand {
+    /// An errand that lets so many bytes pass, and so much time.
     pub fn new(max_bytes: u64, max_time: Duration) -> Self {
-        Self(Arc::new(Counts {
+        Self(Arc::new(Inner {
             requests: AtomicU32::new(0),
             bytes: AtomicU64::new(0),
             max_bytes,
             begun_at: Instant::now(),
             max_time: AtomicU64::new(millis(max_time)),
+            clients: Mutex::default(),
         }))
     }
 
@@ -73,6 +81,21 @@ impl Meter {
         self.bytes() >= self.0.max_bytes
     }
 
+    /// The client for requests to this port, which is made when it is first asked for.
+    pub(super) fn client<E>(
+        &self,
+        port: u16,
+        make: impl FnOnce() -> Result<Client, E>,
+    ) -> Result<Client, E> {
+        let mut clients = lock(&self.0.clients);
+        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == port) {
+            return Ok(client.clone());
+        }
+        let client = make()?;
+        clients.push((port, client.clone()));
+        Ok(client)
+    }
+
     pub(super) fn count_request(&self) {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
     }
@@ -84,7 +107,7 @@ impl Meter {
 }
 
 /// One that never stops anything.
-impl Default for Meter {
+impl Default for Errand {
     fn default() -> Self {
         Self::new(u64::MAX, LONGER_THAN_ANY)
     }
