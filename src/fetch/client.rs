@@ -20,10 +20,6 @@ use reqwest::redirect::Policy;
 use super::error::FetchError;
 use super::guard::Guard;
 
-/// How long an idle connection is kept: for less than the five seconds after which common servers close it, because a
-/// request on a connection that is just being closed fails.
-const POOL_IDLE: Duration = Duration::from_secs(4);
-
 /// XML first, since that is what sites tell their changes in.
 const ACCEPTED_TYPES: &str =
     "application/xml, text/xml, application/atom+xml;q=0.9, text/html;q=0.8, */*;q=0.5";
@@ -142,7 +138,8 @@ impl Clients {
             .tcp_keepalive_retries(None)
             .tcp_user_timeout(None)
             .connect_timeout(self.connect_timeout)
-            .pool_idle_timeout(POOL_IDLE)
+            // Whoever has the client knows better, and the pool would have a task for it.
+            .pool_idle_timeout(None)
             .pool_max_idle_per_host(1)
             .http1_max_headers(MAX_FIELDS)
             .http2_max_header_list_size(MAX_HEAD_BYTES)

@@ -14,6 +14,10 @@ use tokio::time::Instant;
 
 use super::pace::lock;
 
+/// An idle connection is used again for less than the five seconds after which common servers close it, because a request
+/// on a connection that is just being closed fails.
+const MAX_IDLE: Duration = Duration::from_secs(4);
+
 /// No work takes so long, and every clock can count so far.
 const LONGER_THAN_ANY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -29,8 +33,16 @@ struct Inner {
     begun_at: Instant,
     /// Milliseconds.
     max_time: AtomicU64,
-    /// By port, for each has a client of its own. Few: only a redirect leads to another.
-    clients: Mutex<Vec<(u16, Client)>>,
+    /// Few: only a redirect leads to another port.
+    clients: Mutex<Vec<Used>>,
+}
+
+/// The client for a port, and when it was last asked for.
+#[derive(Debug)]
+struct Used {
+    port: u16,
+    client: Client,
+    at: Instant,
 }
 
 impl Errand {
@@ -81,18 +93,26 @@ impl Errand {
         self.bytes() >= self.0.max_bytes
     }
 
-    /// The client for requests to this port, which is made when it is first asked for.
+    /// The client for requests to this port, which is made when it is first asked for, and anew when its connection has
+    /// been idle for too long.
     pub(super) fn client<E>(
         &self,
         port: u16,
         make: impl FnOnce() -> Result<Client, E>,
     ) -> Result<Client, E> {
+        let now = Instant::now();
         let mut clients = lock(&self.0.clients);
-        if let Some((_, client)) = clients.iter().find(|(known, _)| *known == port) {
-            return Ok(client.clone());
+        clients.retain(|used| used.at + MAX_IDLE > now);
+        if let Some(used) = clients.iter_mut().find(|used| used.port == port) {
+            used.at = now;
+            return Ok(used.client.clone());
         }
         let client = make()?;
-        clients.push((port, client.clone()));
+        clients.push(Used {
+            port,
+            client: client.clone(),
+            at: now,
+        });
         Ok(client)
     }
 
@@ -116,4 +136,32 @@ impl Default for Errand {
 fn millis(time: Duration) -> u64 {
     let millis = time.min(LONGER_THAN_ANY).as_millis();
     u64::try_from(millis).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_port_has_one_client_until_its_connection_was_idle_for_too_long() {
+        // As the service does when it starts.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let errand = Errand::default();
+        let mut made = 0;
+        let mut ask = |port| {
+            let make = || {
+                made += 1;
+                Ok::<_, Infallible>(Client::new())
+            };
+            errand.client(port, make).unwrap();
+            made
+        };
+        assert_eq!([80, 443, 80, 443].map(&mut ask), [1, 2, 2, 2]);
+        tokio::time::advance(MAX_IDLE / 2).await;
+        assert_eq!(ask(80), 2);
+        tokio::time::advance(MAX_IDLE / 2).await;
+        assert_eq!([80, 443].map(&mut ask), [2, 3]);
+    }
 }
