@@ -409,7 +409,9 @@ impl<'a, 'b> Lists<'a, 'b> {
             let times = self.times.get_or_insert_with(|| {
                 let mut times = Known::default();
                 let all = groups.iter().flat_map(|(_, group)| group);
-                all.for_each(|change| times.add(ChangeKey::of(change)));
+                for change in all {
+                    times.add(ChangeKey::of(change));
+                }
                 times
             });
             let mut here = Known::default();

@@ -97,15 +97,20 @@ impl Body {
         F: FnOnce(&mut dyn BufRead) -> T + Send + 'static,
         T: Send + 'static,
     {
-        let mut first = BytesMut::new();
+        // A small document mostly comes in one piece, and is read where it is.
+        let mut first = Bytes::new();
         let mut at_end = false;
         while !at_end && first.len() < SMALL_BODY {
             match self.chunk().await? {
-                Some(chunk) => first.extend_from_slice(&chunk),
+                Some(chunk) if first.is_empty() => first = chunk,
+                Some(chunk) => {
+                    let mut both = BytesMut::from(first);
+                    both.extend_from_slice(&chunk);
+                    first = both.freeze();
+                }
                 None => at_end = true,
             }
         }
-        let first = first.freeze();
         let (coding, bounds) = (self.coding, self.limits.decoded);
         let is_plain = coding == Coding::Identity && !first.starts_with(&GZIP_MAGIC);
         let outcome = if at_end && is_plain {

@@ -36,8 +36,7 @@ impl Keep {
                 return true;
             }
             let key = ChangeKey::new(url, kind, datetime);
-            told.add(key);
-            told.times(key) > known.times(key)
+            told.add(key) > known.times(key)
         }))
     }
 }

@@ -256,15 +256,22 @@ impl Known {
         }
     }
 
+    /// Makes room for so many changes, which takes longer in steps.
+    pub fn make_room(&mut self, count: usize) {
+        self.times.reserve(count);
+    }
+
     /// Whether a change is so old that it is not remembered.
     pub fn is_beyond_horizon(&self, datetime: &Moment) -> bool {
         self.horizon
             .is_some_and(|horizon| datetime.start() <= horizon)
     }
 
-    /// Remembers a change once more.
-    pub fn add(&mut self, key: ChangeKey) {
-        *self.times.entry(key).or_default() += 1;
+    /// Remembers a change once more, and says how often it is known now.
+    pub fn add(&mut self, key: ChangeKey) -> u32 {
+        let times = self.times.entry(key).or_default();
+        *times += 1;
+        *times
     }
 
     /// How often a change is known.

@@ -241,7 +241,8 @@ pub(super) fn horizon_from_row(row: &Row<'_>) -> Result<Option<DateTime<Utc>>, S
 /// The keys of all changes: one walk through the collection's part of the table. With the horizon of the same moment,
 /// for whatever lies beyond it may have gone from the table meanwhile.
 fn known(db: &Connection, collection: CollectionId) -> Result<Known, StoreError> {
-    let mut statement = db.prepare_cached("SELECT head, horizon FROM collections WHERE id = ?1")?;
+    let mut statement =
+        db.prepare_cached("SELECT head, horizon, change_count FROM collections WHERE id = ?1")?;
     let mut rows = statement.query([collection.0])?;
     // A collection that was removed has nothing, and nothing can be saved for it.
     let Some(row) = rows.next()? else {
@@ -249,6 +250,7 @@ fn known(db: &Connection, collection: CollectionId) -> Result<Known, StoreError>
     };
     let head: String = row.get("head")?;
     let mut known = Known::since(horizon_from_row(row)?);
+    known.make_room(value::natural(row, "change_count")?);
     let mut statement =
         db.prepare_cached("SELECT at, shape, url FROM changes WHERE collection = ?1")?;
     let (at, shape, url) = (
