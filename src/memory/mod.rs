@@ -513,4 +513,6 @@ pub struct NewEntry {
     pub changes: Vec<Change>,
     /// What is to be said before them.
     pub note: Option<String>,
+    /// Whether it is told for the whole site as well, and not only for the collection.
+    pub is_for_site: bool,
 }

@@ -8,6 +8,7 @@
 //! [`check_and_save`] is one check, `record` is what it writes, [`policy`] decides when the next one is due, `titles` asks
 //! pages what they are called once their changes are saved, [`upkeep`] runs at night.
 
+mod listed;
 mod once;
 mod places;
 pub mod policy;

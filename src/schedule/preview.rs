@@ -25,7 +25,7 @@ pub fn preview(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>)
         let tracked = plan(None, finding, now).finish(None, &HashMap::new());
         checked.problems.extend(tracked.problems);
         collection.last_processed = tracked.last_processed;
-        if let Some(entry) = tracked.entry {
+        if let Some(entry) = tracked.entries.into_iter().next() {
             collection.changes = entry.changes;
             collection.note = entry.note;
         }

@@ -10,6 +10,7 @@
 
 mod dates;
 mod finish;
+mod overlap;
 mod stand_in;
 
 use std::cmp::Reverse;
@@ -19,6 +20,7 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use self::dates::is_later;
+pub use self::overlap::{Held, settle};
 pub use self::stand_in::plan_stand_in;
 use crate::change::ChangeKind;
 use crate::memory::{KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
@@ -48,8 +50,8 @@ pub struct ListFinding {
 /// What a reading means for one collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackedPages {
-    /// What is announced.
-    pub entry: Option<NewEntry>,
+    /// What is announced, oldest first.
+    pub entries: Vec<NewEntry>,
     /// The newest change so far that does not lie in the future.
     pub last_processed: Option<Moment>,
     /// What is remembered of the list from now on.
@@ -68,7 +70,7 @@ impl TrackedPages {
         document: &Url,
     ) -> TrackedPages {
         TrackedPages {
-            entry: None,
+            entries: Vec::new(),
             last_processed,
             state: state.clone(),
             writes: PageWrites::default(),
@@ -100,12 +102,21 @@ enum Which {
 pub struct Plan {
     sighted: Sighted,
     events: Vec<Event>,
-    note: Option<String>,
+    /// The events that are told for the collection alone, by their numbers.
+    apart: HashSet<usize>,
+    note: Option<Note>,
     is_first: bool,
     now: DateTime<Utc>,
     state: ListState,
     writes: Writes,
     problems: Vec<Problem>,
+}
+
+/// What is to be said before the changes.
+struct Note {
+    text: String,
+    /// Whether there is more than what is listed.
+    is_cut: bool,
 }
 
 #[derive(Default)]
@@ -185,11 +196,12 @@ impl Planning {
         planning
     }
 
-    fn plan(self, is_first: bool, note: Option<String>) -> Plan {
+    fn plan(self, is_first: bool, note: Option<Note>) -> Plan {
         Plan {
             is_first,
             sighted: self.sighted,
             events: self.events,
+            apart: HashSet::new(),
             note,
             now: self.now,
             state: self.state,
@@ -221,7 +233,7 @@ impl Planning {
     }
 
     /// The first reading creates no changes, but a feed should not start empty.
-    fn first(&mut self) -> Option<String> {
+    fn first(&mut self) -> Option<Note> {
         let fresh = &self.sighted.fresh;
         let mut newest: Vec<usize> = (0..fresh.len())
             .filter(|&place| fresh.stamp(place) != Stamp::NONE)
@@ -257,17 +269,19 @@ impl Planning {
         self.tell_stamped(is_stamped);
         self.state.is_stamped = is_stamped;
         let pages = pages(self.sighted.fresh.len());
-        (!self.events.is_empty()).then(|| match (newest.is_empty(), is_stamped) {
+        let text = match (newest.is_empty(), is_stamped) {
             (true, _) => format!("The site lists {pages}, without dates. These are some of them."),
             (false, true) => format!("The site lists {pages}, all with the same date."),
             (false, false) => {
                 format!("The site lists {pages}. These changed last, by the dates in the list.")
             }
-        })
+        };
+        let is_cut = false;
+        (!self.events.is_empty()).then_some(Note { text, is_cut })
     }
 
     /// Any other reading. Says what is to be said if it is too much to be listed.
-    fn next(&mut self, may_delete: bool) -> Option<String> {
+    fn next(&mut self, may_delete: bool) -> Option<Note> {
         let renamed = self.find_moves();
         let updates = self.find_updates();
         let is_emptied = self.sighted.is_empty() && !self.sighted.known.is_empty();
@@ -509,7 +523,7 @@ impl Planning {
     }
 
     /// Says in one sentence what is too much for a list, and leaves the newest of it.
-    fn summary(&mut self, count: usize) -> String {
+    fn summary(&mut self, count: usize) -> Note {
         let of_kind = |kind| {
             self.events
                 .iter()
@@ -528,11 +542,11 @@ impl Planning {
         let known = pages(self.sighted.known.len());
         self.events.sort_by_key(|event| event.at.start());
         self.events.drain(..count - SHOWN_PAGES.min(count));
-        format!(
-            "Much of the site changed at once: of {known}, {}. The last {} are listed.",
-            words.join(", "),
-            self.events.len()
-        )
+        let kinds = words.join(", ");
+        Note {
+            text: format!("Much of the site changed at once: of {known}, {kinds}."),
+            is_cut: true,
+        }
     }
 }
 

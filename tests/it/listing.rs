@@ -3,6 +3,8 @@
 mod arc; // checksums, days, privacy
 mod finding; // how a list is found, and found again
 mod long; // more documents than one check reads
+pub mod offering; // a site that offers sections
+mod overlapping; // sections with pages in common
 mod scp; // sections
 mod spxi; // titles from an index
 
