@@ -598,6 +598,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             document: document.clone(),
             broken_since: None,
             is_stand_in: false,
+            besides: None,
         };
         (reading, self.is_complete)
     }

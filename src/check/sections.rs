@@ -5,7 +5,9 @@
 //! not tell deletions.
 //!
 //! A section that cannot be read any more leaves the plain list that offers it: that tells which of its pages were edited,
-//! until the section can be read again.
+//! and which pages are new, until the section can be read again.
+
+mod besides;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
@@ -145,6 +147,7 @@ pub(super) async fn walk(
         sections.truncate(most);
     }
     let mut collections = Vec::new();
+    let mut wanted = besides::Wanted::default();
     let mut is_complete = failed.is_empty();
     for (section, listed_in) in &sections {
         let id = identity(section);
@@ -155,10 +158,13 @@ pub(super) async fn walk(
         let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
         let broken_since = state.and_then(|state| state.broken_since).unwrap_or(now);
+        let broken = state.filter(|_| !is_read && broken_since + PATIENCE <= now);
+        if let Some(state) = broken {
+            let since = state.made_at.unwrap_or(Moment::from_utc(broken_since));
+            wanted.add(listed_in, since);
+        }
         // What could be read of it and is new is better than what a plain list can tell.
-        let is_stand_in = state.is_some_and(|state| {
-            !is_read && broken_since + PATIENCE <= now && pages.made_at() <= state.made_at
-        });
+        let is_stand_in = broken.is_some_and(|state| pages.made_at() <= state.made_at);
         if is_stand_in {
             plan.urls().for_each(|url| loader.forget(url));
             pages = Walk::in_place_of_section(loader, known, listed_in).await;
@@ -195,6 +201,8 @@ pub(super) async fn walk(
             ..collection(id, known, reading, was_read && plan.is_whole)
         });
     }
+    let others = besides::read(loader, site, wanted, &collections, &lists, memory).await;
+    collections.extend(others);
     // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
     (!collections.is_empty()).then_some(Walked {
         top,

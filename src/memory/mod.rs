@@ -19,8 +19,8 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 pub use self::pages::{
-    Extra, KnownPage, KnownPages, PageKey, PageState, PageTable, PageWrites, Sheet, Sight, Sighted,
-    Stamp, part_of,
+    Besides, Extra, KnownPage, KnownPages, PageKey, PageState, PageTable, PageWrites, Sheet, Sight,
+    Sighted, Stamp, part_of,
 };
 pub use self::round::{Remembered, Round, RoundMemory, RoundRecord, Stop};
 use crate::change::{Change, ChangeKind};

@@ -94,6 +94,7 @@ fn first_step(
         is_complete: reading.is_complete,
         made_at: pages.made_at,
         titles: pages.titles.map(String::from),
+        besides: pages.besides,
         document: pages.document,
     };
     let plan = match state {

@@ -19,6 +19,7 @@ pub fn preview(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>)
             sighted: pages.sighted.unwrap_or_default(),
             is_complete: collection.is_complete,
             titles: None,
+            besides: None,
             made_at: pages.made_at,
             document: pages.document,
         };

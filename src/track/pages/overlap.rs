@@ -54,7 +54,9 @@ impl Held {
 
     /// What they told of it.
     fn told(&self, own: Option<CollectionId>, key: PageKey) -> impl Iterator<Item = Version> {
-        self.beside(own, key).map(|(holder, page)| Version {
+        let holders = self.beside(own, key);
+        let holders = holders.filter(|(_, page)| !page.state.is_untold);
+        holders.map(|(holder, page)| Version {
             stamp: page.stamp,
             hash: page.hash,
             is_stamped: self.stamped.contains(&holder),
@@ -81,11 +83,17 @@ pub fn settle(
         after: After::of(plans),
         told: HashMap::new(),
         gone: HashSet::new(),
+        kept: HashMap::new(),
     };
-    for (own, plan) in plans {
+    for (own, plan) in &mut *plans {
         let events = plan.events.iter().enumerate();
         let apart = events.filter(|(_, event)| !telling.is_news(*own, plan, event));
         plan.apart = apart.map(|(number, _)| number).collect();
+    }
+    for (key, stamp) in telling.kept {
+        plans
+            .iter_mut()
+            .for_each(|(_, plan)| plan.take_over(key, stamp));
     }
     let gone = telling.gone.into_iter();
     gone.flat_map(|key| held.left(key)).collect()
@@ -98,6 +106,8 @@ struct Telling<'a> {
     /// The newest version of each page that was told so far.
     told: HashMap<PageKey, Version>,
     gone: HashSet<PageKey>,
+    /// Pages that a collection has dropped and another still has, and when they were modified as far as that was told.
+    kept: HashMap<PageKey, Stamp>,
 }
 
 impl Telling<'_> {
@@ -105,7 +115,12 @@ impl Telling<'_> {
     fn is_news(&mut self, own: Option<CollectionId>, plan: &Plan, event: &Event) -> bool {
         let key = plan.key(event.page);
         if event.kind == ChangeKind::Deleted {
-            return !self.after.has(own, key, self.held) && self.gone.insert(key);
+            let is_kept = self.after.has(own, key, self.held);
+            if is_kept && let Some(stamp) = plan.told(event.page) {
+                let kept = self.kept.entry(key).or_insert(stamp);
+                *kept = stamp.max(*kept);
+            }
+            return !is_kept && self.gone.insert(key);
         }
         let version = plan.version(event.page);
         let before = self.told.get(&key).copied();
@@ -190,6 +205,36 @@ impl Plan {
         match page {
             Which::Known(place) => self.sighted.known.get(place).key,
             Which::Fresh(place) => PageKey::of(self.sighted.fresh.url(place)),
+        }
+    }
+
+    /// When a known page was modified, as far as it was told.
+    fn told(&self, page: Which) -> Option<Stamp> {
+        let Which::Known(place) = page else {
+            return None;
+        };
+        let page = self.sighted.known.get(place);
+        (!page.state.is_untold).then_some(page.stamp)
+    }
+
+    /// A page of which nothing is told here, because another collection did, is told of here from now on: that one has
+    /// dropped it. What came after the last that was told of it is news.
+    fn take_over(&mut self, key: PageKey, stamp: Stamp) {
+        let Some(place) = self.sighted.known.find(key) else {
+            return self.sighted.fresh.take_over(key, stamp);
+        };
+        let page = self.sighted.known.get(place);
+        let mut written = self.writes.update.iter_mut();
+        match written.find(|page| page.key == key) {
+            Some(page) if page.state.is_untold => {
+                (page.stamp, page.state.is_untold) = (stamp, false);
+            }
+            None if page.state.is_untold => {
+                let mut page = KnownPage { stamp, ..page };
+                page.state.is_untold = false;
+                self.writes.update.push(page);
+            }
+            _ => {}
         }
     }
 

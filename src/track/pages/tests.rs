@@ -54,6 +54,7 @@ impl Kept {
             is_complete,
             made_at: None,
             titles: None,
+            besides: None,
             document: "https://fox.example/sitemap.xml".parse().unwrap(),
         };
         let plan = plan(self.state.as_ref(), finding, time(now));

@@ -67,6 +67,11 @@ impl Offering {
         self.sections.get_mut(name).unwrap().is_broken = false;
     }
 
+    /// The sitemap has these plain entries from now on.
+    pub fn plain(&mut self, pages: &[&str]) {
+        self.plain = pages.iter().map(|page| (*page).to_owned()).collect();
+    }
+
     /// Serves everything as it is on the day of the next check.
     pub fn serve(&mut self) {
         self.days += 1;
