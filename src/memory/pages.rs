@@ -49,6 +49,8 @@ pub struct PageState {
     pub is_late: bool,
     /// Nothing was ever told of it here: others do, or it was there before anything was told.
     pub is_untold: bool,
+    /// It is not here any more, but somewhere else on the site: what is remembered is only what was told of it.
+    pub is_dropped: bool,
 }
 
 impl PageState {
@@ -58,6 +60,7 @@ impl PageState {
             | u8::from(self.is_passing) << 1
             | u8::from(self.is_late) << 2
             | u8::from(self.is_untold) << 3
+            | u8::from(self.is_dropped) << 4
     }
 
     /// From that number.
@@ -67,6 +70,7 @@ impl PageState {
             is_passing: bits & 2 != 0,
             is_late: bits & 4 != 0,
             is_untold: bits & 8 != 0,
+            is_dropped: bits & 16 != 0,
         }
     }
 }

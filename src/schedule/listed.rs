@@ -29,6 +29,17 @@ enum Step {
     New(Box<Plan>),
 }
 
+impl Step {
+    /// Forgets pages that the collection has dropped already.
+    fn forget(&mut self, pages: Vec<PageKey>) {
+        match self {
+            Step::Told => {}
+            Step::Same(tracked) => tracked.writes.remove.extend(pages),
+            Step::New(plan) => plan.forget(pages),
+        }
+    }
+}
+
 /// Tells changes from the lists of pages that were read.
 pub(super) async fn track_pages(
     store: &Store,
@@ -152,7 +163,8 @@ impl Others {
         collections: &[CollectionReading],
         steps: &mut [Step],
     ) -> Result<HashMap<CollectionId, Vec<PageKey>>, StoreError> {
-        let mut plans: Vec<(Option<CollectionId>, &mut Plan)> = (collections.iter().zip(steps))
+        let mut plans: Vec<(Option<CollectionId>, &mut Plan)> = (collections.iter())
+            .zip(&mut *steps)
             .filter_map(|(reading, step)| match step {
                 Step::New(plan) => Some((reading.known_as, &mut **plan)),
                 Step::Told | Step::Same(_) => None,
@@ -167,6 +179,10 @@ impl Others {
             for (collection, page) in settle(&mut plans, &held) {
                 forgotten.entry(collection).or_default().push(page);
             }
+        }
+        for (reading, step) in collections.iter().zip(steps) {
+            let pages = reading.known_as.and_then(|id| forgotten.remove(&id));
+            step.forget(pages.unwrap_or_default());
         }
         Ok(forgotten)
     }

@@ -1,7 +1,8 @@
 //! The pages of collections that list them, as they were last read.
 //!
 //! Read as a whole when a list has changed, in the order of their keys; written one by one where something is new. An address is
-//! only read when the page is not in the list any more.
+//! only read when the page is not in the list any more. A page that was dropped (16 in its state) is only there for what
+//! other collections tell of it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +39,7 @@ impl Store {
 }
 
 impl Store {
-    /// What the collections of a site remember of some pages.
+    /// What the collections of a site remember of some pages, those that they have dropped included.
     pub async fn pages_held(
         &self,
         site: SiteId,
@@ -90,14 +91,16 @@ fn url_of(
 
 /// Whether a collection has pages.
 pub(super) fn has_any(db: &Connection, collection: CollectionId) -> Result<bool, StoreError> {
-    let mut statement = db.prepare_cached("SELECT 1 FROM pages WHERE collection = ?1 LIMIT 1")?;
+    let mut statement =
+        db.prepare_cached("SELECT 1 FROM pages WHERE collection = ?1 AND state & 16 = 0 LIMIT 1")?;
     Ok(statement.exists([collection.0])?)
 }
 
 /// All pages of a collection.
 pub(super) fn known(db: &Connection, collection: CollectionId) -> Result<KnownPages, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT key, stamp, twin, hash, part, state FROM pages WHERE collection = ?1 ORDER BY key",
+        "SELECT key, stamp, twin, hash, part, state FROM pages
+         WHERE collection = ?1 AND state & 16 = 0 ORDER BY key",
     )?;
     let columns = PageColumns::of(&statement)?;
     let mut rows = statement.query([collection.0])?;

@@ -121,6 +121,7 @@ impl PageTable {
                 is_passing: self.passing[place],
                 is_late: self.late.contains(&place),
                 is_untold: self.untold.contains(&place),
+                is_dropped: false,
             },
         }
     }

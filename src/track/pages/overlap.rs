@@ -42,38 +42,46 @@ impl Held {
         held
     }
 
-    /// What the collections besides one remember of a page.
+    /// What the collections besides one remember of a page, and that one itself of a page that it has dropped.
     fn beside(
         &self,
         own: Option<CollectionId>,
         key: PageKey,
     ) -> impl Iterator<Item = (CollectionId, KnownPage)> {
         let holders = self.pages.get(&key).into_iter().flatten().copied();
-        holders.filter(move |(collection, _)| Some(*collection) != own)
+        holders.filter(move |(collection, page)| Some(*collection) != own || page.state.is_dropped)
     }
 
     /// What they told of it.
     fn told(&self, own: Option<CollectionId>, key: PageKey) -> impl Iterator<Item = Version> {
         let holders = self.beside(own, key);
         let holders = holders.filter(|(_, page)| !page.state.is_untold);
-        holders.map(|(holder, page)| Version {
-            stamp: page.stamp,
-            hash: page.hash,
-            is_stamped: self.stamped.contains(&holder),
-        })
+        holders.map(|(holder, page)| self.version(Some(holder), page))
     }
 
-    /// Those that still remember it, though nobody reads them any more.
+    fn version(&self, holder: Option<CollectionId>, page: KnownPage) -> Version {
+        Version {
+            stamp: page.stamp,
+            hash: page.hash,
+            is_stamped: holder.is_some_and(|holder| self.stamped.contains(&holder)),
+        }
+    }
+
+    /// Those that still remember it, though they have dropped it, or nobody reads them any more.
     fn left(&self, key: PageKey) -> impl Iterator<Item = (CollectionId, PageKey)> {
-        let holders = self.beside(None, key).map(|(holder, _)| holder);
-        let left = holders.filter(|holder| self.left.contains(holder));
-        left.map(move |holder| (holder, key))
+        let holders = self.beside(None, key);
+        let left = holders.filter(|(holder, page)| self.is_left(*holder, page));
+        left.map(move |(holder, _)| (holder, key))
+    }
+
+    fn is_left(&self, holder: CollectionId, page: &KnownPage) -> bool {
+        page.state.is_dropped || self.left.contains(&holder)
     }
 }
 
 /// Decides which changes are told for the whole site, and which for their collection alone; each plan comes with its
-/// collection, if that is known. Collections that are not read any more have to forget the pages that are returned: these
-/// are gone, and are news should they come back.
+/// collection, if that is known. The pages that are returned have to be forgotten by collections that remember them without
+/// having them: these are gone, and are news should they come back.
 pub fn settle(
     plans: &mut [(Option<CollectionId>, &mut Plan)],
     held: &Held,
@@ -89,6 +97,7 @@ pub fn settle(
         let events = plan.events.iter().enumerate();
         let apart = events.filter(|(_, event)| !telling.is_news(*own, plan, event));
         plan.apart = apart.map(|(number, _)| number).collect();
+        telling.keep_what_was_told(*own, plan);
     }
     for (key, stamp) in telling.kept {
         plans
@@ -115,12 +124,7 @@ impl Telling<'_> {
     fn is_news(&mut self, own: Option<CollectionId>, plan: &Plan, event: &Event) -> bool {
         let key = plan.key(event.page);
         if event.kind == ChangeKind::Deleted {
-            let is_kept = self.after.has(own, key, self.held);
-            if is_kept && let Some(stamp) = plan.told(event.page) {
-                let kept = self.kept.entry(key).or_insert(stamp);
-                *kept = stamp.max(*kept);
-            }
-            return !is_kept && self.gone.insert(key);
+            return !self.after.has(own, key, self.held) && self.gone.insert(key);
         }
         let version = plan.version(event.page);
         let before = self.told.get(&key).copied();
@@ -129,6 +133,45 @@ impl Telling<'_> {
         }
         let mut known = self.held.told(own, key).chain(before);
         !known.any(|known| known.tells(event.kind, version, plan.now))
+    }
+
+    /// What was told of a page lives on when its collection has dropped it and another has it: that one may be behind, and
+    /// would tell it again.
+    fn keep_what_was_told(&mut self, own: Option<CollectionId>, plan: &mut Plan) {
+        let known = plan.sighted.known.clone();
+        let removed = plan.writes.remove.iter();
+        let removed = removed.filter_map(|key| Some(known.get(known.find(*key)?)));
+        let kept: Vec<KnownPage> = removed
+            .filter(|page| !page.state.is_untold && self.after.has(own, page.key, self.held))
+            .collect();
+        let mut dropped = HashSet::new();
+        for mut page in kept {
+            let stamp = self.kept.entry(page.key).or_insert(page.stamp);
+            *stamp = page.stamp.max(*stamp);
+            if !self.is_known_beside(own, page, plan.now) {
+                page.state.is_dropped = true;
+                dropped.insert(page.key);
+                plan.writes.update.push(page);
+            }
+        }
+        plan.writes.remove.retain(|key| !dropped.contains(key));
+    }
+
+    /// Whether another collection told as much of a page, and goes on remembering it.
+    fn is_known_beside(
+        &self,
+        own: Option<CollectionId>,
+        page: KnownPage,
+        now: DateTime<Utc>,
+    ) -> bool {
+        let version = self.held.version(own, page);
+        let mut holders = self.held.beside(own, page.key).filter(|(holder, page)| {
+            !page.state.is_untold && !self.after.has_dropped(Some(*holder), page.key)
+        });
+        holders.any(|(holder, page)| {
+            let known = self.held.version(Some(holder), page);
+            known.tells(ChangeKind::Updated, version, now)
+        })
     }
 }
 
@@ -169,12 +212,8 @@ struct After {
 impl After {
     fn of(plans: &[(Option<CollectionId>, &mut Plan)]) -> After {
         let (mut dropped, mut added) = (HashSet::new(), HashSet::new());
-        let is_deletion = |plan: &Plan| {
-            let mut kinds = plan.events.iter().map(|event| event.kind);
-            kinds.any(|kind| kind == ChangeKind::Deleted)
-        };
         // Nobody asks otherwise, and there may be many pages.
-        if plans.iter().any(|(_, plan)| is_deletion(plan)) {
+        if (plans.iter()).any(|(_, plan)| !plan.writes.remove.is_empty()) {
             for (id, plan) in plans {
                 let writes = &plan.writes;
                 let keys = writes.remove.iter().chain(&writes.forget);
@@ -188,17 +227,27 @@ impl After {
 
     /// Whether a collection besides one has a page, and is read.
     fn has(&self, own: Option<CollectionId>, key: PageKey, held: &Held) -> bool {
-        let keeps = |(holder, _): (CollectionId, KnownPage)| {
-            !held.left.contains(&holder) && !self.dropped.contains(&(Some(holder), key))
+        let keeps = |(holder, page): (CollectionId, KnownPage)| {
+            !held.is_left(holder, &page) && !self.has_dropped(Some(holder), key)
         };
         self.added.contains(&key) || held.beside(own, key).any(keeps)
+    }
+
+    fn has_dropped(&self, holder: Option<CollectionId>, key: PageKey) -> bool {
+        self.dropped.contains(&(holder, key))
     }
 }
 
 impl Plan {
-    /// The pages that something happened to.
+    /// The pages that something happened to, or that are not there any more.
     pub fn changed(&self) -> impl Iterator<Item = PageKey> {
-        self.events.iter().map(|event| self.key(event.page))
+        let changed = self.events.iter().map(|event| self.key(event.page));
+        changed.chain(self.writes.remove.iter().copied())
+    }
+
+    /// Pages that were dropped before are to be forgotten.
+    pub fn forget(&mut self, pages: Vec<PageKey>) {
+        self.writes.remove.extend(pages);
     }
 
     fn key(&self, page: Which) -> PageKey {
@@ -206,15 +255,6 @@ impl Plan {
             Which::Known(place) => self.sighted.known.get(place).key,
             Which::Fresh(place) => PageKey::of(self.sighted.fresh.url(place)),
         }
-    }
-
-    /// When a known page was modified, as far as it was told.
-    fn told(&self, page: Which) -> Option<Stamp> {
-        let Which::Known(place) = page else {
-            return None;
-        };
-        let page = self.sighted.known.get(place);
-        (!page.state.is_untold).then_some(page.stamp)
     }
 
     /// A page of which nothing is told here, because another collection did, is told of here from now on: that one has

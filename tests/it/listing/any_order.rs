@@ -53,9 +53,6 @@ struct Site {
     plain: BTreeSet<usize>,
     /// For each page the times that were told since it was last gone.
     told: BTreeMap<String, BTreeSet<String>>,
-    /// Pages that a section has dropped while another that has them could not be read. When that can be read again it may
-    /// tell an edit that the first one told: nobody remembers when the page was modified there.
-    dropped: BTreeSet<String>,
 }
 
 impl Site {
@@ -70,7 +67,6 @@ impl Site {
             is_broken: [false, false],
             plain: BTreeSet::from([0, 1, 2]),
             told: BTreeMap::new(),
-            dropped: BTreeSet::new(),
         }
     }
 
@@ -133,20 +129,7 @@ impl Site {
                 times.clear();
             } else {
                 let is_first = times.insert(time.to_owned());
-                let may_repeat = self.dropped.contains(path);
-                prop_assert!(is_first || may_repeat, "{} again", change);
-            }
-        }
-        for name in SECTIONS {
-            let changes = told.get(name).into_iter().flatten();
-            let gone = changes.filter_map(|change| change.strip_prefix("deleted "));
-            let gone = gone.filter_map(|change| change.split(' ').next());
-            for page in (0..PAGES).filter(|page| gone.clone().any(|path| path == path_of(*page))) {
-                let is_behind =
-                    |place: usize| self.failed[place] > 0 && self.read[place].contains(&page);
-                if (0..SECTIONS.len()).any(is_behind) {
-                    self.dropped.insert(path_of(page));
-                }
+                prop_assert!(is_first, "{} again", change);
             }
         }
         Ok(())

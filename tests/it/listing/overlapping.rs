@@ -240,6 +240,62 @@ async fn a_section_that_is_broken_keeps_its_pages_from_being_gone() {
     );
 }
 
+#[tokio::test]
+async fn an_edit_told_by_a_section_that_let_go_of_the_page_is_not_told_again_by_one_that_was_behind()
+ {
+    let mut offering = overlapping().await;
+    let edited = "/b 2026-03-12T09:00:00Z";
+    offering.section("blog", &[A, edited]);
+    let line = &["updated /b 2026-03-12T09:00:00Z"][..];
+    let expected = told(&[("blog", line), ("site", line)]);
+    assert_eq!(offering.check().await, expected);
+    offering.section("blog", &[A]);
+    assert_eq!(offering.check().await, told(&[]));
+    let expected = told(&[("blog", &["deleted /b 2026-03-15T00:00:00Z"])]);
+    assert_eq!(offering.check().await, expected);
+    // Neither by the other section, nor by the same one, to which the page is new then.
+    offering.section("news", &[edited, C]);
+    assert_eq!(offering.check().await, told(&[("news", line)]));
+    offering.section("blog", &[A, edited]);
+    let created = &["created /b 2026-03-12T09:00:00Z"][..];
+    assert_eq!(offering.check().await, told(&[("blog", created)]));
+    assert_eq!(offering.check().await, told(&[]));
+}
+
+#[tokio::test]
+async fn an_edit_is_not_told_again_when_the_page_comes_back_to_the_section_that_told_it() {
+    let mut offering = overlapping().await;
+    let edited = "/b 2026-03-12T09:00:00Z";
+    offering.section("blog", &[A, edited]);
+    assert!(offering.check().await.contains_key("site"));
+    offering.section("blog", &[A]);
+    offering.check().await;
+    offering.check().await;
+    offering.section("blog", &[A, edited]);
+    let expected = told(&[("blog", &["created /b 2026-03-12T09:00:00Z"])]);
+    assert_eq!(offering.check().await, expected);
+}
+
+#[tokio::test]
+async fn nothing_of_a_page_is_remembered_once_the_last_section_has_let_go_of_it() {
+    let mut offering = overlapping().await;
+    let edited = "/b 2026-03-12T09:00:00Z";
+    offering.section("blog", &[A, edited]);
+    assert!(offering.check().await.contains_key("site"));
+    for (section, pages) in [("blog", A), ("news", C)] {
+        offering.section(section, &[pages]);
+        assert_eq!(offering.check().await, told(&[]));
+        offering.check().await;
+    }
+    // So it is news when it comes back as it was, in whichever section.
+    offering.section("news", &[C, edited]);
+    let line = &["created /b 2026-03-12T09:00:00Z"][..];
+    assert_eq!(
+        offering.check().await,
+        told(&[("news", line), ("site", line)])
+    );
+}
+
 /// Serves two collections that list their pages; of a collection without pages nothing can be read.
 fn resource_lists(den: &Den, lists: [(&str, &[&str]); 2]) {
     for (name, pages) in lists {
