@@ -140,6 +140,8 @@ pub struct PagesReading {
     pub document: Url,
     /// Since when the lists of a section cannot be read, if they cannot.
     pub broken_since: Option<DateTime<Utc>>,
+    /// Since when another section of the site cannot be read that never was, if there is one.
+    pub unread_beside_since: Option<DateTime<Utc>>,
     /// Whether the pages are those of plain lists in their place.
     pub is_stand_in: bool,
     /// The sections beside which a plain list is read, if it is.

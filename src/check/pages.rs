@@ -597,6 +597,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             made_at: self.made_at,
             document: document.clone(),
             broken_since: None,
+            unread_beside_since: None,
             is_stand_in: false,
             besides: None,
         };

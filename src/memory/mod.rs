@@ -208,6 +208,8 @@ pub struct ListState {
     pub titles: Option<String>,
     /// Since when its documents cannot be read, if they are those of a section and cannot.
     pub broken_since: Option<DateTime<Utc>>,
+    /// Since when another section cannot be read that never was, if it is that of a section and there is such another.
+    pub unread_beside_since: Option<DateTime<Utc>>,
     /// Which pages it hides, all in one number; 0 if it hides none.
     pub hidden: i64,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::record::known;
-use crate::check::CollectionReading;
+use crate::check::{CollectionReading, PagesReading};
 use crate::memory::{CollectionMemory, PageKey, SiteMemory};
 use crate::site::CollectionId;
 use crate::store::{Store, StoreError};
@@ -51,9 +51,8 @@ pub(super) async fn track_pages(
     let mut steps = Vec::new();
     let mut broken = Vec::new();
     for reading in &mut *collections {
-        let (step, broken_since) = first_step(memory, reading, now);
-        steps.push(step);
-        broken.push(broken_since);
+        broken.push(reading.pages.as_ref().map(Broken::of).unwrap_or_default());
+        steps.push(first_step(memory, reading, now));
     }
     let mut listed = Listed::default();
     if let Some(others) = Others::of(memory, collections, is_complete) {
@@ -61,7 +60,7 @@ pub(super) async fn track_pages(
             .settle(store, memory, collections, &mut steps)
             .await?;
     }
-    for ((reading, step), broken_since) in collections.iter().zip(steps).zip(broken) {
+    for ((reading, step), broken) in collections.iter().zip(steps).zip(broken) {
         let known = known(memory, reading);
         let tracked = match step {
             Step::Told => None,
@@ -75,21 +74,34 @@ pub(super) async fn track_pages(
             }
         };
         listed.tracked.push(tracked.map(|mut tracked| {
-            tracked.state.broken_since = broken_since;
+            tracked.state.broken_since = broken.since;
+            tracked.state.unread_beside_since = broken.unread_beside_since;
             tracked
         }));
     }
     Ok(listed)
 }
 
-/// Looks at one collection, and says since when it is broken.
-fn first_step(
-    memory: &SiteMemory,
-    reading: &mut CollectionReading,
-    now: DateTime<Utc>,
-) -> (Step, Option<DateTime<Utc>>) {
+/// Since when sections cannot be read, as in [`PagesReading`].
+#[derive(Default)]
+struct Broken {
+    since: Option<DateTime<Utc>>,
+    unread_beside_since: Option<DateTime<Utc>>,
+}
+
+impl Broken {
+    fn of(reading: &PagesReading) -> Broken {
+        Broken {
+            since: reading.broken_since,
+            unread_beside_since: reading.unread_beside_since,
+        }
+    }
+}
+
+/// Looks at one collection.
+fn first_step(memory: &SiteMemory, reading: &mut CollectionReading, now: DateTime<Utc>) -> Step {
     let Some(pages) = reading.pages.take() else {
-        return (Step::Told, None);
+        return Step::Told;
     };
     let known = known(memory, reading);
     let state = known.and_then(|known| known.pages.as_ref());
@@ -97,8 +109,7 @@ fn first_step(
     let Some(sighted) = pages.sighted else {
         let last_processed = known.and_then(|known| known.last_processed);
         let unchanged = |state| TrackedPages::unchanged(state, last_processed, &pages.document);
-        let step = state.map_or(Step::Told, |state| Step::Same(Box::new(unchanged(state))));
-        return (step, pages.broken_since);
+        return state.map_or(Step::Told, |state| Step::Same(Box::new(unchanged(state))));
     };
     let finding = ListFinding {
         sighted,
@@ -112,7 +123,7 @@ fn first_step(
         Some(state) if pages.is_stand_in => plan_stand_in(state, finding, now),
         state => plan(state, finding, now),
     };
-    (Step::New(Box::new(plan)), pages.broken_since)
+    Step::New(Box::new(plan))
 }
 
 /// The collections of a site that list their pages, where there are several.

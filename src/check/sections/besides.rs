@@ -1,7 +1,8 @@
 //! Pages of no section: those of a plain list that offers sections, while one of them cannot be read.
 //!
 //! Only that list can have what is new in such a section. Until it can be read again the list is followed like any other,
-//! as a collection of its own beside the sections, which go on telling of the pages that they know.
+//! as a collection of its own beside the sections, which go on telling of the pages that they know; and then once more, until
+//! it is clear which of its pages went at last.
 
 use std::collections::HashSet;
 
@@ -10,24 +11,64 @@ use url::Url;
 use super::super::pages::{Walk, collection};
 use super::super::{CollectionReading, titles};
 use crate::load::Loader;
-use crate::memory::{Besides, ListMemory, PageKey, Sighted, SiteMemory};
+use crate::memory::{Besides, CollectionMemory, ListMemory, PageKey, Sighted, SiteMemory};
 use crate::moment::Moment;
 use crate::site::SiteUrl;
 
 /// Added to the address of such a list, which by itself may be that of another collection. No section has a name with a dot.
 const FRAGMENT: &str = "no.section";
 
-/// The plain lists that have to be read, and up to when everything is known that the broken sections in each had.
+/// The plain lists that have to be read.
 #[derive(Default)]
-pub(super) struct Wanted(Vec<(Url, Moment)>);
+pub(super) struct Wanted {
+    /// Those of broken sections, and up to when everything is known that these had.
+    broken: Vec<(Url, Moment)>,
+    /// Those of sections that were mended just now.
+    mended: Vec<Url>,
+    /// Those that are read once more, though none of their sections is broken.
+    last: Vec<Url>,
+}
 
 impl Wanted {
     pub(super) fn add(&mut self, list: &Url, since: Moment) {
-        match self.0.iter_mut().find(|(known, _)| known == list) {
+        match self.broken.iter_mut().find(|(known, _)| known == list) {
             Some((_, known)) => *known = since.min(*known),
-            None => self.0.push((list.clone(), since)),
+            None => self.broken.push((list.clone(), since)),
         }
     }
+
+    pub(super) fn add_mended(&mut self, list: &Url) {
+        self.mended.push(list.clone());
+    }
+
+    /// Adds those among the lists of all sections of which it is not clear what became of their pages: they were not read
+    /// since their sections were mended, or there was a page missing.
+    pub(super) fn add_unsettled<'a>(
+        &mut self,
+        lists: impl Iterator<Item = &'a Url>,
+        memory: Option<&SiteMemory>,
+    ) {
+        for list in lists {
+            let is_wanted = self.broken.iter().any(|(known, _)| known == list);
+            let pages = remembered(memory, &identity(list)).and_then(|known| known.pages.as_ref());
+            let is_settled = pages.is_none_or(|pages| pages.state.is_settled);
+            let is_unsettled = !is_settled || (pages.is_some() && self.mended.contains(list));
+            if is_unsettled && !is_wanted && !self.last.contains(list) {
+                self.last.push(list.clone());
+            }
+        }
+    }
+}
+
+fn identity(list: &Url) -> Url {
+    let mut id = list.clone();
+    id.set_fragment(Some(FRAGMENT));
+    id
+}
+
+fn remembered<'a>(memory: Option<&'a SiteMemory>, id: &Url) -> Option<&'a CollectionMemory> {
+    let mut known = memory.into_iter().flat_map(|memory| &memory.collections);
+    known.find(|known| known.identity == *id)
 }
 
 /// Reads the lists that are wanted, beside `sections`.
@@ -40,16 +81,17 @@ pub(super) async fn read(
     memory: Option<&SiteMemory>,
 ) -> Vec<CollectionReading> {
     let mut collections = Vec::new();
-    for (list, since) in wanted.0 {
-        let mut id = list.clone();
-        id.set_fragment(Some(FRAGMENT));
-        let mut remembered = memory.into_iter().flat_map(|memory| &memory.collections);
-        let known = remembered.find(|known| known.identity == id);
+    let broken = wanted.broken.into_iter();
+    let broken = broken.map(|(list, since)| (list, Some(since)));
+    for (list, since) in broken.chain(wanted.last.into_iter().map(|list| (list, None))) {
+        let id = identity(&list);
+        let known = remembered(memory, &id);
         let mut pages = Walk::in_place_of_section(loader, known, &list).await;
         pages.recall().await;
         let (mut reading, is_complete) = pages.finish(&list, false);
         let is_empty = reading.sighted.as_ref().is_none_or(Sighted::is_empty);
-        if is_empty && known.is_none() {
+        // Once all its sections can be read, a list without plain entries is as it should be.
+        if is_empty && (known.is_none() || since.is_none()) {
             continue;
         }
         reading.besides = Some(in_sections(sections, memory, since).await);
@@ -67,7 +109,7 @@ pub(super) async fn read(
 async fn in_sections(
     sections: &[CollectionReading],
     memory: Option<&SiteMemory>,
-    since: Moment,
+    since: Option<Moment>,
 ) -> Besides {
     let mut besides = Besides {
         since,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{KnownPages, PageKey};
 use crate::moment::Moment;
 
-/// The sections of a site, one of which at least cannot be read.
+/// The sections of a site, one of which at least cannot be read, or could not until now.
 #[derive(Debug, Clone)]
 pub struct Besides {
-    /// Up to when all sections are known.
-    pub since: Moment,
+    /// Up to when the sections are known that cannot be read, if there are any.
+    pub since: Option<Moment>,
     /// The pages that they had before this check.
     pub known: Vec<Arc<KnownPages>>,
     /// Those that came to them with it.

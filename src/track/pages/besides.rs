@@ -30,7 +30,8 @@ impl Planning {
             let stamp = self.sighted.fresh.stamp(place);
             let is_late = stamp.moment().is_some_and(|moment| {
                 let besides = self.besides.as_ref();
-                besides.is_some_and(|besides| moment.may_be_after(&besides.since))
+                let since = besides.and_then(|besides| besides.since);
+                since.is_some_and(|since| moment.may_be_after(&since))
             });
             if self.state.is_stamped || !is_late || self.is_fresh_elsewhere(place) {
                 self.sighted.fresh.call_untold(place);

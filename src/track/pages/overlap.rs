@@ -132,7 +132,12 @@ impl Telling<'_> {
             self.told.insert(key, version);
         }
         let mut known = self.held.told(own, key).chain(before);
-        !known.any(|known| known.tells(event.kind, version, plan.now))
+        // A first reading tells what is there, and not that it was edited.
+        let kind = match plan.is_first {
+            true => ChangeKind::Created,
+            false => event.kind,
+        };
+        !known.any(|known| known.tells(kind, version, plan.now))
     }
 
     /// What was told of a page lives on when its collection has dropped it and another has it: that one may be behind, and

@@ -168,6 +168,18 @@ fn path_of(page: usize) -> String {
     format!("/p{page}")
 }
 
+/// What happens between one check and the next, from the first one on.
+async fn tell(is_broken: [bool; 2], history: &[Vec<Doing>]) -> Result<(), TestCaseError> {
+    let mut site = Site::new().await;
+    site.is_broken = is_broken;
+    site.check().await?;
+    for (minute, doings) in history.iter().enumerate() {
+        doings.iter().for_each(|doing| site.apply(doing, minute));
+        site.check().await?;
+    }
+    site.settle().await
+}
+
 proptest! {
     #![proptest_config(Config::with_cases(48))]
 
@@ -175,14 +187,15 @@ proptest! {
     fn the_site_tells_each_page_of_its_sections_once_whatever_breaks(
         history in prop::collection::vec(prop::collection::vec(doing(), 0..3), 1..16),
     ) {
-        Runtime::new().unwrap().block_on(async {
-            let mut site = Site::new().await;
-            site.check().await?;
-            for (minute, doings) in history.iter().enumerate() {
-                doings.iter().for_each(|doing| site.apply(doing, minute));
-                site.check().await?;
-            }
-            site.settle().await
-        })?;
+        Runtime::new().unwrap().block_on(tell([false, false], &history))?;
+    }
+
+    #[test]
+    fn the_site_tells_each_page_once_if_a_section_could_never_be_read(
+        history in prop::collection::vec(prop::collection::vec(doing(), 0..3), 1..16),
+        first in 0..SECTIONS.len(),
+    ) {
+        let is_broken = [0, 1].map(|section| section == first);
+        Runtime::new().unwrap().block_on(tell(is_broken, &history))?;
     }
 }

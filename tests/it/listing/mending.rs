@@ -129,8 +129,9 @@ async fn a_section_that_breaks_again_leaves_the_plain_entries_where_they_were() 
 async fn a_page_of_no_section_is_not_gone_because_its_list_was_not_read() {
     let mut offering = broken(&[("blog", &[A, B])], &[A, B, ABOUT, "/brief"]).await;
     offering.check().await;
-    // It leaves the list for as long as nobody reads that.
     offering.mend("blog");
+    assert_eq!(offering.check().await, told(&[]));
+    // It leaves the list for as long as nobody reads that.
     offering.plain(&[A, B]);
     for _ in 0..5 {
         assert_eq!(offering.check().await, told(&[]));
@@ -239,4 +240,110 @@ async fn a_page_that_the_plain_entries_alone_still_have_goes_on_being_told_of() 
     offering.section("blog", &[A, edited]);
     let expected = told(&[("blog", &["created /b 2026-03-17T09:00:00Z"])]);
     assert_eq!(offering.check().await, expected);
+}
+
+#[tokio::test]
+async fn a_page_that_goes_just_when_the_section_is_mended_is_gone() {
+    let mut offering = broken(&[("blog", &[A, B])], &[A, B, ABOUT]).await;
+    offering.plain(&[A, B, ABOUT, "/new 2026-03-14"]);
+    let expected = by_plain(&["created /new 2026-03-14"]);
+    assert_eq!(offering.check().await, expected);
+    offering.mend("blog");
+    offering.plain(&[A, B, ABOUT]);
+    assert_eq!(offering.check().await, told(&[]));
+    let expected = by_plain(&["deleted /new 2026-03-17T12:00:00Z"]);
+    assert_eq!(offering.check().await, expected);
+    // Now that this is clear nobody reads the plain entries any more.
+    offering.plain(&[A, B, "/other"]);
+    for _ in 0..3 {
+        assert_eq!(offering.check().await, told(&[]));
+    }
+}
+
+#[tokio::test]
+async fn a_sitemap_without_plain_entries_is_no_empty_list_once_the_section_is_mended() {
+    let mut offering = broken(&[("blog", &[A, B])], &[A, B, ABOUT]).await;
+    assert_eq!(offering.check().await, told(&[]));
+    offering.mend("blog");
+    offering.plain(&[]);
+    for _ in 0..3 {
+        assert_eq!(offering.check().await, told(&[]));
+        let problems = offering.follower.last_check().await.problems;
+        let mut codes = problems.iter().map(|problem| problem.code.name());
+        assert!(codes.all(|code| code != "empty-list"), "{problems:?}");
+    }
+}
+
+/// Two sections, one of which cannot be read from the first.
+async fn never_read(plain: &[&str]) -> Offering {
+    let mut offering = Offering::new(&[("blog", &[A]), ("news", &[B])]).await;
+    offering.break_section("blog");
+    offering.plain(plain);
+    let line = ["updated /b 2026-03-02"];
+    let expected = told(&[("news", &line), ("site", &line)]);
+    assert_eq!(offering.check().await, expected);
+    offering
+}
+
+#[tokio::test]
+async fn pages_of_a_section_that_was_never_read_are_told_by_the_plain_entries() {
+    let mut offering = never_read(&[A, B, ABOUT]).await;
+    for _ in 0..2 {
+        assert_eq!(offering.check().await, told(&[]));
+    }
+    // What changed since the section was first looked for is new.
+    let plain = [A, B, ABOUT, "/late 2026-03-12", "/old 2026-03-05"];
+    offering.plain(&plain);
+    let expected = by_plain(&["created /late 2026-03-12"]);
+    assert_eq!(offering.check().await, expected);
+    let plain = [&plain[..], &["/new 2026-03-15", "/dateless"]].concat();
+    offering.plain(&plain);
+    let lines = [
+        "created /dateless 2026-03-15T12:00:00Z",
+        "created /new 2026-03-15",
+    ];
+    assert_eq!(offering.check().await, by_plain(&lines));
+    // When it can be read at last, it starts like any other, and the site is told what it does not know yet.
+    offering.mend("blog");
+    let (late, dateless) = ("/late 2026-03-12T10:00:00Z", "/dateless 2026-03-14");
+    let (new, unheard) = ("/new 2026-03-15", "/unheard 2026-03-15T09:00:00Z");
+    offering.section("blog", &[A, late, dateless, new, unheard]);
+    let (a, news) = (
+        "updated /a 2026-03-01",
+        "updated /unheard 2026-03-15T09:00:00Z",
+    );
+    let blog = [
+        a,
+        "updated /dateless 2026-03-14",
+        "updated /late 2026-03-12T10:00:00Z",
+        "updated /new 2026-03-15",
+        news,
+    ];
+    let expected = told(&[("blog", &blog), ("site", &[a, news])]);
+    assert_eq!(offering.check().await, expected);
+    offering.plain(&["/other"]);
+    for _ in 0..3 {
+        assert_eq!(offering.check().await, told(&[]));
+    }
+}
+
+#[tokio::test]
+async fn a_section_that_is_read_before_long_begins_no_collection_of_plain_entries() {
+    let mut offering = never_read(&[A, B, ABOUT]).await;
+    assert_eq!(offering.check().await, told(&[]));
+    offering.mend("blog");
+    let line = ["updated /a 2026-03-01"];
+    let expected = told(&[("blog", &line), ("site", &line)]);
+    assert_eq!(offering.check().await, expected);
+    // Nor does that time count for one that is offered later.
+    offering.plain(&[A, B, ABOUT, "/new"]);
+    offering.check().await;
+    offering.section("ink", &["/c 2026-03-03"]);
+    offering.break_section("ink");
+    for _ in 0..3 {
+        assert_eq!(offering.check().await, told(&[]));
+    }
+    assert_eq!(offering.follower.row().await.collections.len(), 2);
+    assert_eq!(offering.check().await, told(&[]));
+    assert_eq!(offering.follower.row().await.collections.len(), 3);
 }
