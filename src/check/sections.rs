@@ -220,8 +220,10 @@ pub(super) async fn walk(
         for reading in readings.filter_map(|reading| reading.pages.as_mut()) {
             reading.unread_beside_since = Some(unread_since);
         }
-        let overdue = unread.iter().filter(|_| is_overdue(unread_since));
-        overdue.for_each(|list| wanted.add(list, Moment::from_utc(unread_since)));
+    }
+    if is_overdue(unread_since) {
+        let since = Moment::from_utc(unread_since);
+        unread.iter().for_each(|list| wanted.add(list, since));
     }
     let offered = sections.iter().map(|(_, listed_in)| listed_in);
     wanted.add_unsettled(offered, memory);
