@@ -33,6 +33,7 @@ pub fn found(
             details: Details::default(),
         };
         NewEntry {
+            is_for_site: true,
             updated_at: at,
             changes: (0..changes).map(change).collect(),
             note: None,

@@ -153,6 +153,7 @@ fn track(sighted: Sighted, is_first: bool, known: &KnownPages) -> Result<KnownPa
         is_complete: true,
         made_at: None,
         titles: None,
+        besides: None,
         document: host(),
     };
     let now = "2026-03-01T00:00:00Z".parse()?;

@@ -360,6 +360,7 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
             lists: vec![],
             silent: vec![],
             entries: vec![NewEntry {
+                is_for_site: true,
                 note: None,
                 updated_at: now(),
                 changes,

@@ -24,7 +24,7 @@ use crate::discover::{Discovery, Found, discover};
 use crate::fetch::{Errand, FetchError, Fetcher};
 pub use crate::load::{Ahead, Lap, go_round};
 use crate::load::{Limits, Loaded, Loader, Progress};
-use crate::memory::{DocumentMemory, ListMemory, Sighted, SiteMemory, Stop};
+use crate::memory::{Besides, DocumentMemory, ListMemory, Sighted, SiteMemory, Stop};
 use crate::moment::Moment;
 use crate::problem::Problem;
 use crate::read::resourcesync::ReadingRules;
@@ -140,8 +140,12 @@ pub struct PagesReading {
     pub document: Url,
     /// Since when the lists of a section cannot be read, if they cannot.
     pub broken_since: Option<DateTime<Utc>>,
+    /// Since when another section of the site cannot be read that never was, if there is one.
+    pub unread_beside_since: Option<DateTime<Utc>>,
     /// Whether the pages are those of plain lists in their place.
     pub is_stand_in: bool,
+    /// The sections beside which a plain list is read, if it is.
+    pub besides: Option<Besides>,
 }
 
 /// Reads a site once, with what is remembered of it. `now` decides which changes lie in the future.

@@ -597,7 +597,9 @@ impl<'a, 'b> Walk<'a, 'b> {
             made_at: self.made_at,
             document: document.clone(),
             broken_since: None,
+            unread_beside_since: None,
             is_stand_in: false,
+            besides: None,
         };
         (reading, self.is_complete)
     }

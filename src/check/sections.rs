@@ -5,7 +5,9 @@
 //! not tell deletions.
 //!
 //! A section that cannot be read any more leaves the plain list that offers it: that tells which of its pages were edited,
-//! until the section can be read again.
+//! and which pages are new, until the section can be read again. Of one that never could be read it tells the new pages.
+
+mod besides;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
@@ -145,6 +147,16 @@ pub(super) async fn walk(
         sections.truncate(most);
     }
     let mut collections = Vec::new();
+    let mut wanted = besides::Wanted::default();
+    // Nothing is remembered of a section that was never read, so the others remember it.
+    let states = sections.iter().filter_map(|(section, _)| {
+        let pages = known(&identity(section))?.pages.as_ref();
+        pages.map(|pages| &pages.state)
+    });
+    let unread_since = states.filter_map(|state| state.unread_beside_since).min();
+    let unread_since = unread_since.unwrap_or(now);
+    let mut unread: Vec<&Url> = Vec::new();
+    let is_overdue = |since: DateTime<Utc>| since + PATIENCE <= now;
     let mut is_complete = failed.is_empty();
     for (section, listed_in) in &sections {
         let id = identity(section);
@@ -155,10 +167,17 @@ pub(super) async fn walk(
         let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
         let broken_since = state.and_then(|state| state.broken_since).unwrap_or(now);
+        let was_overdue = is_overdue(state.map_or(unread_since, |_| broken_since));
+        if is_read && was_overdue {
+            wanted.add_mended(listed_in);
+        }
+        let broken = state.filter(|_| !is_read && is_overdue(broken_since));
+        if let Some(state) = broken {
+            let since = state.made_at.unwrap_or(Moment::from_utc(broken_since));
+            wanted.add(listed_in, since);
+        }
         // What could be read of it and is new is better than what a plain list can tell.
-        let is_stand_in = state.is_some_and(|state| {
-            !is_read && broken_since + PATIENCE <= now && pages.made_at() <= state.made_at
-        });
+        let is_stand_in = broken.is_some_and(|state| pages.made_at() <= state.made_at);
         if is_stand_in {
             plan.urls().for_each(|url| loader.forget(url));
             pages = Walk::in_place_of_section(loader, known, listed_in).await;
@@ -178,6 +197,7 @@ pub(super) async fn walk(
         if is_empty && known.is_none() && (!was_read || plan.is_empty()) {
             // Nothing at all was to be had of it, so nothing begins.
             is_complete = false;
+            unread.push(listed_in);
             continue;
         }
         // Whether everything could be read is one thing, whether it was everything another.
@@ -195,6 +215,20 @@ pub(super) async fn walk(
             ..collection(id, known, reading, was_read && plan.is_whole)
         });
     }
+    if !unread.is_empty() {
+        let readings = collections.iter_mut();
+        for reading in readings.filter_map(|reading| reading.pages.as_mut()) {
+            reading.unread_beside_since = Some(unread_since);
+        }
+    }
+    if is_overdue(unread_since) {
+        let since = Moment::from_utc(unread_since);
+        unread.iter().for_each(|list| wanted.add(list, since));
+    }
+    let offered = sections.iter().map(|(_, listed_in)| listed_in);
+    wanted.add_unsettled(offered, memory);
+    let others = besides::read(loader, site, wanted, &collections, &lists, memory).await;
+    collections.extend(others);
     // Their lists are read by turns, so that none is forgotten because it was not asked for this time.
     (!collections.is_empty()).then_some(Walked {
         top,

@@ -1,7 +1,7 @@
 //! `sitebell check`: reads a site once, writes nothing, and prints what it found.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal;
 use std::sync::Arc;
 
@@ -209,6 +209,7 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
     let site = &checked.site;
     let home = site.root.as_ref().unwrap_or(&site.url);
     let page = home.join("/").unwrap_or_else(|_| home.clone());
+    let mut told = HashMap::new();
     let parts: Vec<(Subject<'_>, Vec<Entry>)> = (checked.collections.iter())
         .map(|collection| {
             let subject = Subject {
@@ -221,7 +222,10 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
             };
             let id_of = |day| tag_of(&collection.id, Some(day));
             let entries = match collection.page_count {
-                Some(_) => whole_entry(collection, now, id_of).into_iter().collect(),
+                Some(_) => {
+                    let entry = whole_entry(collection, &mut told, now, id_of);
+                    entry.into_iter().collect()
+                }
                 None => first_entries(&collection.changes, now, id_of),
             };
             (subject, entries)
@@ -258,17 +262,28 @@ fn to_atom(checked: &Checked, now: DateTime<Utc>) -> String {
     })
 }
 
-/// The one entry with which the feed of a collection starts that lists its pages.
-fn whole_entry(
-    collection: &CollectionReading,
+/// The one entry with which a collection starts that lists its pages, without what was `told` of pages that others have
+/// as well.
+fn whole_entry<'c>(
+    collection: &'c CollectionReading,
+    told: &mut HashMap<&'c str, Moment>,
     now: DateTime<Utc>,
     id_of: impl Fn(NaiveDate) -> String,
 ) -> Option<Entry> {
-    let updated_at = made_at(&collection.changes.last()?.datetime, now);
+    let mut changes = collection.changes.clone();
+    changes.retain(|change| {
+        let before = told.get(change.url.as_str());
+        before.is_none_or(|before| before.comes_before(&change.datetime))
+    });
+    for change in &collection.changes {
+        let at = told.entry(&change.url).or_insert(change.datetime);
+        *at = change.datetime.max(*at);
+    }
+    let updated_at = made_at(&changes.last()?.datetime, now);
     Some(Entry {
         id: id_of(updated_at.date_naive()),
         updated_at,
-        changes: collection.changes.clone(),
+        changes,
         note: collection.note.clone(),
     })
 }

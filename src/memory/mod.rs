@@ -19,8 +19,8 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 pub use self::pages::{
-    Extra, KnownPage, KnownPages, PageKey, PageState, PageTable, PageWrites, Sheet, Sight, Sighted,
-    Stamp, part_of,
+    Besides, Extra, KnownPage, KnownPages, PageKey, PageState, PageTable, PageWrites, Sheet, Sight,
+    Sighted, Stamp, part_of,
 };
 pub use self::round::{Remembered, Round, RoundMemory, RoundRecord, Stop};
 use crate::change::{Change, ChangeKind};
@@ -208,6 +208,8 @@ pub struct ListState {
     pub titles: Option<String>,
     /// Since when its documents cannot be read, if they are those of a section and cannot.
     pub broken_since: Option<DateTime<Utc>>,
+    /// Since when another section cannot be read that never was, if it is that of a section and there is such another.
+    pub unread_beside_since: Option<DateTime<Utc>>,
     /// Which pages it hides, all in one number; 0 if it hides none.
     pub hidden: i64,
     /// Whether the last reading was complete and saw every page that is remembered: then documents that have not changed
@@ -520,4 +522,6 @@ pub struct NewEntry {
     pub changes: Vec<Change>,
     /// What is to be said before them.
     pub note: Option<String>,
+    /// Whether it is told for the whole site as well, and not only for the collection.
+    pub is_for_site: bool,
 }

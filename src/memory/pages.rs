@@ -4,6 +4,7 @@
 //! A page is remembered by a hash of its address; the address itself is in the store, and comes back only when the page
 //! does not. Each document of a list fills a [`Sheet`] of its own, so that one that breaks off leaves no trace.
 
+mod besides;
 mod key;
 mod places;
 mod sighted;
@@ -12,6 +13,7 @@ mod table;
 
 use std::sync::OnceLock;
 
+pub use self::besides::Besides;
 pub use self::key::{PageKey, part_of};
 use self::key::{short_hash, twin_of};
 use self::places::Places;
@@ -45,12 +47,20 @@ pub struct PageState {
     pub is_passing: bool,
     /// It came with a document that could not be read before, and so was never announced as new.
     pub is_late: bool,
+    /// Nothing was ever told of it here: others do, or it was there before anything was told.
+    pub is_untold: bool,
+    /// It is not here any more, but somewhere else on the site: what is remembered is only what was told of it.
+    pub is_dropped: bool,
 }
 
 impl PageState {
     /// As a number, for the store.
     pub fn to_bits(self) -> u8 {
-        u8::from(self.is_missing) | u8::from(self.is_passing) << 1 | u8::from(self.is_late) << 2
+        u8::from(self.is_missing)
+            | u8::from(self.is_passing) << 1
+            | u8::from(self.is_late) << 2
+            | u8::from(self.is_untold) << 3
+            | u8::from(self.is_dropped) << 4
     }
 
     /// From that number.
@@ -59,6 +69,8 @@ impl PageState {
             is_missing: bits & 1 != 0,
             is_passing: bits & 2 != 0,
             is_late: bits & 4 != 0,
+            is_untold: bits & 8 != 0,
+            is_dropped: bits & 16 != 0,
         }
     }
 }

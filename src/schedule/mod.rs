@@ -5,11 +5,12 @@
 //! hosts side by side, so that a slow host holds one place and no more. Whoever asks, timer, button or program, asks
 //! here, and a site that is being read already is not read twice.
 //!
-//! [`check_and_save`] is one check, `record` is what it writes, `lanes` are the threads that make them, [`policy`] decides
-//! when the next one is due, `titles` asks pages what they are called once their changes are saved, [`upkeep`] runs at
-//! night.
+//! [`check_and_save`] is one check, `listed` tells what happened from lists of pages, `record` is what a check writes,
+//! `lanes` are the threads that make them, [`policy`] decides when the next one is due, `titles` asks pages what they are
+//! called once their changes are saved, [`upkeep`] runs at night.
 
 mod lanes;
+mod listed;
 mod once;
 mod places;
 pub mod policy;

@@ -3,21 +3,20 @@
 //! This is the only way in which a check is made and saved, whoever asks for it. The times at which sites are due are in
 //! the store; [`Policy`] decides on them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use crate::check::{Ahead, CheckSettings, CollectionReading, Lap, check_site_on, go_round};
+use crate::check::{Ahead, CheckSettings, Lap, check_site_on, go_round};
 use crate::fetch::{Errand, Fetcher};
-use crate::memory::{CheckRecord, RecallError, Remembered, RoundMemory, SiteMemory};
+use crate::memory::{CheckRecord, RecallError, Remembered, RoundMemory};
 use crate::site::{CheckId, SiteId};
 use crate::store::{Saved, Store, StoreError};
-use crate::track::pages::{ListFinding, TrackedPages, plan, plan_stand_in};
 
+use super::listed::track_pages;
 use super::policy::Policy;
-use super::record::{Planning, known};
+use super::record::Planning;
 
 /// Why a check was not made.
 #[derive(Debug, thiserror::Error)]
@@ -111,60 +110,13 @@ pub(super) async fn read(
     let planning = planning(clock());
     Ok(match result {
         Ok(mut checked) => {
+            let is_complete = checked.is_complete;
             let collections = &mut checked.collections;
-            let tracked = track_pages(store, memory, collections, planning.now).await?;
-            planning.record(memory, fetcher, checked, tracked)
+            let listed = track_pages(store, memory, collections, is_complete, planning.now).await?;
+            planning.record(memory, fetcher, checked, listed)
         }
         Err(error) => planning.failure(memory, fetcher, &error, &errand),
     })
-}
-
-/// Tells changes from the lists of pages that were read, in the place of each; none for a collection that tells its
-/// changes itself.
-async fn track_pages(
-    store: &Store,
-    memory: &SiteMemory,
-    collections: &mut [CollectionReading],
-    now: DateTime<Utc>,
-) -> Result<Vec<Option<TrackedPages>>, StoreError> {
-    let mut all = Vec::new();
-    for reading in collections {
-        let Some(pages) = reading.pages.take() else {
-            all.push(None);
-            continue;
-        };
-        let known = known(memory, reading);
-        let state = known.and_then(|known| known.pages.as_ref());
-        let last_processed = known.and_then(|known| known.last_processed);
-        let tracked = match pages.sighted {
-            None => state
-                .map(|pages| &pages.state)
-                .map(|state| TrackedPages::unchanged(state, last_processed, &pages.document)),
-            Some(sighted) => {
-                let finding = ListFinding {
-                    sighted,
-                    is_complete: reading.is_complete,
-                    made_at: pages.made_at,
-                    titles: pages.titles.map(String::from),
-                    document: pages.document,
-                };
-                let plan = match state.map(|pages| &pages.state) {
-                    Some(state) if pages.is_stand_in => plan_stand_in(state, finding, now),
-                    state => plan(state, finding, now),
-                };
-                let urls = match known {
-                    Some(known) => store.page_urls(known.id, plan.wanted()).await?,
-                    None => HashMap::new(),
-                };
-                Some(plan.finish(last_processed, &urls))
-            }
-        };
-        all.push(tracked.map(|mut tracked| {
-            tracked.state.broken_since = pages.broken_since;
-            tracked
-        }));
-    }
-    Ok(all)
 }
 
 /// What is to be saved of a check that was ended by a fault of our own, so that the site has its turn again, but not at

@@ -19,13 +19,14 @@ pub fn preview(checked: &mut Checked, since: Option<Moment>, now: DateTime<Utc>)
             sighted: pages.sighted.unwrap_or_default(),
             is_complete: collection.is_complete,
             titles: None,
+            besides: None,
             made_at: pages.made_at,
             document: pages.document,
         };
         let tracked = plan(None, finding, now).finish(None, &HashMap::new());
         checked.problems.extend(tracked.problems);
         collection.last_processed = tracked.last_processed;
-        if let Some(entry) = tracked.entry {
+        if let Some(entry) = tracked.entries.into_iter().next() {
             collection.changes = entry.changes;
             collection.note = entry.note;
         }

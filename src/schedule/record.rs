@@ -10,14 +10,15 @@ use url::Url;
 use crate::check::{CheckError, Checked, CollectionReading};
 use crate::fetch::{Errand, FetchError, Fetcher};
 use crate::memory::{
-    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, PagesRecord, Remembered,
-    Round, RoundRecord, SiteMemory, SiteRecord,
+    CheckRecord, CollectionMemory, CollectionRecord, Finding, Outcome, PageKey, PageWrites,
+    PagesRecord, Remembered, Round, RoundRecord, SiteMemory, SiteRecord,
 };
 use crate::problem::{Code, Problem};
 use crate::site::SiteId;
 use crate::track::pages::TrackedPages;
 use crate::track::{Gap, track};
 
+use super::listed::Listed;
 use super::policy::{Past, Policy};
 
 /// Any number, but the same for the same site and time.
@@ -96,11 +97,11 @@ impl<'a> Planning<'a> {
         memory: &SiteMemory,
         fetcher: &Fetcher,
         checked: Checked,
-        tracked: Vec<Option<TrackedPages>>,
+        listed: Listed,
     ) -> CheckRecord {
         let mut problems = checked.problems;
         let (mut collections, mut covered) = (Vec::new(), Vec::new());
-        for (reading, tracked) in checked.collections.into_iter().zip(tracked) {
+        for (reading, tracked) in checked.collections.into_iter().zip(listed.tracked) {
             let is_complete = reading.is_complete;
             let known = known(memory, &reading);
             let (collection, gap) = match tracked {
@@ -126,6 +127,10 @@ impl<'a> Planning<'a> {
                 _ => collections.push(collection),
             }
         }
+        collections.extend(memory.collections.iter().filter_map(|known| {
+            let pages = listed.forgotten.get(&known.id)?;
+            forgetting(known, pages)
+        }));
         let changes: usize = (collections.iter())
             .flat_map(|collection| &collection.entries)
             .map(|entry| entry.changes.len())
@@ -301,7 +306,7 @@ impl<'a> Planning<'a> {
             },
             lists: reading.lists,
             silent: Vec::new(),
-            entries: tracked.entry.into_iter().collect(),
+            entries: tracked.entries,
             pages: Some(PagesRecord {
                 state: tracked.state,
                 writes: tracked.writes,
@@ -346,6 +351,30 @@ pub(super) fn known<'m>(
 ) -> Option<&'m CollectionMemory> {
     let mut known = memory.collections.iter();
     known.find(|collection| Some(collection.id) == reading.known_as)
+}
+
+/// A collection that was not read, without some of its pages.
+fn forgetting(known: &CollectionMemory, pages: &[PageKey]) -> Option<CollectionRecord> {
+    let state = known.pages.as_ref()?.state.clone();
+    let writes = PageWrites {
+        remove: pages.to_vec(),
+        ..PageWrites::default()
+    };
+    Some(CollectionRecord {
+        id: Some(known.id),
+        identity: known.identity.clone(),
+        capability_list: known.capability_list.clone(),
+        title: known.title.clone(),
+        about: known.about.clone(),
+        described_by: known.described_by.clone(),
+        is_own: known.is_own,
+        last_processed: known.last_processed,
+        covered_until: known.covered_until,
+        lists: known.lists.clone(),
+        silent: Vec::new(),
+        entries: Vec::new(),
+        pages: Some(PagesRecord { state, writes }),
+    })
 }
 
 /// Whether a site may be asked the same next time: nothing of what is remembered is another now, so the same would come of

@@ -3,7 +3,7 @@
 //! An entry may hold a quarter of a million changes, and a page shows a few of them; so only the newest ones of each are
 //! read here, and counting is left to the numbers of the changes.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
@@ -139,7 +139,7 @@ impl Store {
     ) -> Result<(Vec<EntryBrief>, Option<Place>), StoreError> {
         self.read(move |db| {
             let collections = match of {
-                EntriesOf::Collection(id) => vec![id.0],
+                EntriesOf::Collection(id) => HashMap::from([(id.0, What::All)]),
                 EntriesOf::Site(id) => collections(db, id)?,
             };
             newest(db, collections, &Wanted::default(), after, limit, changes)
@@ -156,7 +156,7 @@ impl Store {
         self.read(move |db| {
             let (condition, id) = match of {
                 EntriesOf::Collection(id) => ("c.id = ?1", id.0),
-                EntriesOf::Site(id) => ("c.site = ?1", id.0),
+                EntriesOf::Site(id) => ("c.site = ?1 AND e.is_for_site", id.0),
             };
             let sql = format!(
                 "SELECT e.updated_at / {DAY_MICROS} AS day, sum(e.last_n - e.first_n + 1) AS changes
@@ -197,11 +197,20 @@ impl Store {
     }
 }
 
+/// Which entries of a collection are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// All of them.
+    All,
+    /// Those that are told for the whole site.
+    ForSite,
+}
+
 /// The newest entries of some collections after a place: of each collection the next one is at hand, and the newest of
 /// those is taken.
 fn newest(
     db: &Connection,
-    collections: Vec<i64>,
+    collections: HashMap<i64, What>,
     wanted: &Wanted,
     after: Place,
     limit: u32,
@@ -209,13 +218,14 @@ fn newest(
 ) -> Result<(Vec<EntryBrief>, Option<Place>), StoreError> {
     let mut next = Next::new(db)?;
     let mut heads = BinaryHeap::new();
-    for collection in collections {
-        heads.extend(next.after(collection, after)?);
+    for (&collection, &what) in &collections {
+        heads.extend(next.after(collection, what, after)?);
     }
     let mut reader = Reader::new(db)?;
     let (mut found, mut looked) = (Vec::new(), 0);
     while let Some(place) = heads.pop() {
-        heads.extend(next.after(place.collection, place)?);
+        let what = collections.get(&place.collection).copied();
+        heads.extend(next.after(place.collection, what.unwrap_or(What::All), place)?);
         let brief = match wanted.is_choosy() {
             false => reader.at(place, changes)?,
             true => {
@@ -290,19 +300,25 @@ const SELECT: &str =
     "SELECT c.site, c.id AS collection, c.head, e.first_n, e.last_n, e.id, e.updated_at, e.nanos, e.note
      FROM collections c JOIN entries e ON e.collection = c.id";
 
-fn collections(db: &Connection, site: SiteId) -> Result<Vec<i64>, StoreError> {
+fn collections(db: &Connection, site: SiteId) -> Result<HashMap<i64, What>, StoreError> {
     let mut statement = db.prepare_cached("SELECT id FROM collections WHERE site = ?1")?;
-    let ids = statement.query_map([site.0], |row| row.get("id"))?;
+    let ids = statement.query_map([site.0], |row| Ok((row.get("id")?, What::ForSite)))?;
     Ok(ids.collect::<Result<_, _>>()?)
 }
 
-/// The collections that an account follows, alone or with their sites.
-fn followed(db: &Connection, account: AccountId, wanted: &Wanted) -> Result<Vec<i64>, StoreError> {
+/// The collections that an account follows, alone or with their sites. Whoever follows the site is told each change once,
+/// whichever of its collections are followed as well.
+fn followed(
+    db: &Connection,
+    account: AccountId,
+    wanted: &Wanted,
+) -> Result<HashMap<i64, What>, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT DISTINCT c.id FROM subscriptions s
+        "SELECT c.id, max(s.collection IS NULL) AS with_site FROM subscriptions s
          JOIN collections c ON c.site = s.site AND (s.collection IS NULL OR s.collection = c.id)
          WHERE s.account = :account AND (:site IS NULL OR s.site = :site)
-           AND (:folder IS NULL OR s.folder = :folder)",
+           AND (:folder IS NULL OR s.folder = :folder)
+         GROUP BY c.id",
     )?;
     let ids = statement.query_map(
         named_params! {
@@ -310,7 +326,13 @@ fn followed(db: &Connection, account: AccountId, wanted: &Wanted) -> Result<Vec<
             ":site": wanted.site.map(|site| site.0),
             ":folder": wanted.folder,
         },
-        |row| row.get("id"),
+        |row| {
+            let what = match row.get("with_site")? {
+                true => What::ForSite,
+                false => What::All,
+            };
+            Ok((row.get("id")?, what))
+        },
     )?;
     Ok(ids.collect::<Result<_, _>>()?)
 }
@@ -323,14 +345,20 @@ impl<'a> Next<'a> {
     fn new(db: &'a Connection) -> Result<Self, StoreError> {
         Ok(Next(db.prepare_cached(
             "SELECT first_n, updated_at FROM entries WHERE collection = ?1
-               AND (updated_at, collection, first_n) < (?2, ?3, ?4) ORDER BY first_n DESC LIMIT 1",
+               AND (updated_at, collection, first_n) < (?2, ?3, ?4) AND (is_for_site OR ?5)
+               ORDER BY first_n DESC LIMIT 1",
         )?))
     }
 
-    fn after(&mut self, collection: i64, place: Place) -> Result<Option<Place>, StoreError> {
-        let mut rows = self
-            .0
-            .query((collection, place.at, place.collection, place.n))?;
+    fn after(
+        &mut self,
+        collection: i64,
+        what: What,
+        place: Place,
+    ) -> Result<Option<Place>, StoreError> {
+        let has_all = what == What::All;
+        let mut rows =
+            (self.0).query((collection, place.at, place.collection, place.n, has_all))?;
         let Some(row) = rows.next()? else {
             return Ok(None);
         };

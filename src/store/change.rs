@@ -142,7 +142,7 @@ impl Store {
                 "UPDATE changes SET title = :title
                  WHERE n = :n AND title IS NULL AND collection IN (
                    SELECT c.id FROM collections c WHERE c.site = :site AND (c.list IS NULL OR EXISTS (
-                     SELECT 1 FROM pages p WHERE p.collection = c.id AND p.key = :key)))",
+                     SELECT 1 FROM pages p WHERE p.collection = c.id AND p.key = :key AND p.state & 16 = 0)))",
             )?;
             let mut given = 0;
             for page in &titles {

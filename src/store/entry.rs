@@ -37,7 +37,7 @@ pub struct EntryRow {
 pub enum EntriesOf {
     /// A collection's.
     Collection(CollectionId),
-    /// A site's, over all collections.
+    /// A site's, over all collections, as far as they are told for the whole site.
     Site(SiteId),
 }
 
@@ -86,7 +86,8 @@ impl Store {
                     id.0,
                 ),
                 EntriesOf::Site(id) => (
-                    "c.site = ?1 AND e.site_place >= ?2 AND e.site_place < ?3 ORDER BY e.site_place DESC",
+                    "c.site = ?1 AND e.is_for_site AND e.site_place >= ?2 AND e.site_place < ?3
+                     ORDER BY e.site_place DESC",
                     id.0,
                 ),
             };
@@ -105,7 +106,7 @@ impl Store {
         self.read(move |db| {
             let (sql, id) = match of {
                 EntriesOf::Collection(id) => ("e.collection = ?1", id.0),
-                EntriesOf::Site(id) => ("c.site = ?1", id.0),
+                EntriesOf::Site(id) => ("c.site = ?1 AND e.is_for_site", id.0),
             };
             let sql = format!("{sql} AND e.first_n < ?2 ORDER BY e.first_n DESC LIMIT ?3");
             rows(db, &select(&sql), (id, n, limit))
@@ -116,14 +117,14 @@ impl Store {
     /// The place of the oldest entry that is still there; none if there is none.
     pub async fn first_place(&self, of: EntriesOf) -> Result<Option<i64>, StoreError> {
         self.read(move |db| {
-            let (column, condition, id) = match of {
-                EntriesOf::Collection(id) => ("place", "c.id = ?1", id.0),
-                EntriesOf::Site(id) => ("site_place", "c.site = ?1", id.0),
+            let (column, which, condition, id) = match of {
+                EntriesOf::Collection(id) => ("place", "1", "c.id = ?1", id.0),
+                EntriesOf::Site(id) => ("site_place", "e.is_for_site", "c.site = ?1", id.0),
             };
             // Each collection is pruned by itself, from its oldest entry on.
             let sql = format!(
-                "SELECT min((SELECT e.{column} FROM entries e WHERE e.collection = c.id ORDER BY e.first_n LIMIT 1))
-                   AS place FROM collections c WHERE {condition}"
+                "SELECT min((SELECT e.{column} FROM entries e WHERE e.collection = c.id AND {which}
+                   ORDER BY e.first_n LIMIT 1)) AS place FROM collections c WHERE {condition}"
             );
             let mut statement = db.prepare_cached(&sql)?;
             Ok(statement.query_row([id], |row| row.get("place"))?)
@@ -261,8 +262,9 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Connection, minter: &'a Minter<'a>) -> Result<Self, StoreError> {
         let insert = db.prepare_cached(
-            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, nanos, found_at, place, site_place, note)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO entries (collection, first_n, last_n, id, updated_at, nanos, found_at, place, site_place, note,
+               is_for_site)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
         Ok(Writer { insert, minter })
     }
@@ -291,6 +293,7 @@ impl<'a> Writer<'a> {
             place,
             site_place,
             &entry.note,
+            entry.is_for_site,
         ))?;
         Ok(id)
     }

@@ -154,7 +154,8 @@ impl Store {
         .await
     }
 
-    /// The entries that an account follows after a place, those found last first.
+    /// The entries that an account follows after a place, those found last first. Whoever follows a whole site is told
+    /// each change of it once.
     pub async fn followed_entries(
         &self,
         account: AccountId,
@@ -169,6 +170,8 @@ impl Store {
                    JOIN collections c ON c.site = s.site AND (s.collection IS NULL OR s.collection = c.id)
                    JOIN entries e ON e.collection = c.id
                    WHERE s.account = :account AND (e.found_at, c.id, e.first_n) < (:found_at, :collection, :n)
+                     AND (e.is_for_site OR NOT EXISTS (SELECT 1 FROM subscriptions whole
+                       WHERE whole.account = s.account AND whole.site = s.site AND whole.collection IS NULL))
                    ORDER BY e.found_at DESC, c.id DESC, e.first_n DESC LIMIT :limit) f
                  JOIN collections c ON c.id = f.collection
                  JOIN entries e ON e.collection = f.collection AND e.first_n = f.first_n

@@ -101,6 +101,8 @@ struct ListStateForm {
     titles: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_since: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unread_beside_since: Option<i64>,
     #[serde(default, skip_serializing_if = "is_zero")]
     hidden: i64,
     #[serde(
@@ -127,6 +129,7 @@ pub(super) fn from_list_state(state: &ListState) -> String {
         edited_at: state.edited_at,
         titles: state.titles.clone(),
         broken_since: state.broken_since.map(micros),
+        unread_beside_since: state.unread_beside_since.map(micros),
         hidden: state.hidden,
         is_settled: state.is_settled,
     })
@@ -145,6 +148,7 @@ pub(super) fn to_list_state(text: &str) -> Option<ListState> {
         edited_at: form.edited_at,
         titles: form.titles,
         broken_since: (form.broken_since).and_then(DateTime::from_timestamp_micros),
+        unread_beside_since: (form.unread_beside_since).and_then(DateTime::from_timestamp_micros),
         hidden: form.hidden,
         is_settled: form.is_settled,
     })

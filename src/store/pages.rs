@@ -1,17 +1,18 @@
 //! The pages of collections that list them, as they were last read.
 //!
 //! Read as a whole when a list has changed, in the order of their keys; written one by one where something is new. An address is
-//! only read when the page is not in the list any more.
+//! only read when the page is not in the list any more. A page that was dropped (16 in its state) is only there for what
+//! other collections tell of it.
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 use super::shape::Columns;
 use super::{Store, StoreError, json};
 use crate::change::Details;
 use crate::memory::{KnownPage, KnownPages, PageKey, PageState, PageWrites, Stamp};
-use crate::site::CollectionId;
+use crate::site::{CollectionId, SiteId};
 
 /// Stands before an address without the head of its collection. No address begins with it.
 const HEAD: char = ' ';
@@ -32,6 +33,32 @@ impl Store {
                 }
             }
             Ok(urls)
+        })
+        .await
+    }
+}
+
+impl Store {
+    /// What the collections of a site remember of some pages, those that they have dropped included.
+    pub async fn pages_held(
+        &self,
+        site: SiteId,
+        keys: Vec<PageKey>,
+    ) -> Result<Vec<(CollectionId, KnownPage)>, StoreError> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT p.collection, p.key, p.stamp, p.twin, p.hash, p.part, p.state
+                 FROM collections c JOIN pages p ON p.collection = c.id WHERE c.site = ?1 AND p.key = ?2",
+            )?;
+            let columns = PageColumns::of(&statement)?;
+            let mut held = Vec::new();
+            for key in &keys {
+                let mut rows = statement.query((site.0, key.0))?;
+                while let Some(row) = rows.next()? {
+                    held.push((CollectionId(row.get("collection")?), columns.page(row)?));
+                }
+            }
+            Ok(held)
         })
         .await
     }
@@ -64,31 +91,60 @@ fn url_of(
 
 /// Whether a collection has pages.
 pub(super) fn has_any(db: &Connection, collection: CollectionId) -> Result<bool, StoreError> {
-    let mut statement = db.prepare_cached("SELECT 1 FROM pages WHERE collection = ?1 LIMIT 1")?;
+    let mut statement =
+        db.prepare_cached("SELECT 1 FROM pages WHERE collection = ?1 AND state & 16 = 0 LIMIT 1")?;
     Ok(statement.exists([collection.0])?)
 }
 
 /// All pages of a collection.
 pub(super) fn known(db: &Connection, collection: CollectionId) -> Result<KnownPages, StoreError> {
     let mut statement = db.prepare_cached(
-        "SELECT key, stamp, twin, hash, part, state FROM pages WHERE collection = ?1 ORDER BY key",
+        "SELECT key, stamp, twin, hash, part, state FROM pages
+         WHERE collection = ?1 AND state & 16 = 0 ORDER BY key",
     )?;
-    let column = |name| statement.column_index(name);
-    let (key, stamp, twin) = (column("key")?, column("stamp")?, column("twin")?);
-    let (hash, part, state) = (column("hash")?, column("part")?, column("state")?);
+    let columns = PageColumns::of(&statement)?;
     let mut rows = statement.query([collection.0])?;
     let mut known = KnownPages::default();
     while let Some(row) = rows.next()? {
-        known.push(KnownPage {
-            key: PageKey(row.get(key)?),
-            stamp: row.get::<_, Option<i64>>(stamp)?.map_or(Stamp::NONE, Stamp),
-            twin: row.get(twin)?,
-            hash: row.get(hash)?,
-            part: row.get(part)?,
-            state: PageState::from_bits(row.get(state)?),
-        });
+        known.push(columns.page(row)?);
     }
     Ok(known)
+}
+
+/// Where in a row is what is remembered of a page.
+struct PageColumns {
+    key: usize,
+    stamp: usize,
+    twin: usize,
+    hash: usize,
+    part: usize,
+    state: usize,
+}
+
+impl PageColumns {
+    fn of(statement: &Statement<'_>) -> Result<Self, StoreError> {
+        let column = |name| statement.column_index(name);
+        Ok(PageColumns {
+            key: column("key")?,
+            stamp: column("stamp")?,
+            twin: column("twin")?,
+            hash: column("hash")?,
+            part: column("part")?,
+            state: column("state")?,
+        })
+    }
+
+    fn page(&self, row: &Row<'_>) -> Result<KnownPage, StoreError> {
+        let stamp: Option<i64> = row.get(self.stamp)?;
+        Ok(KnownPage {
+            key: PageKey(row.get(self.key)?),
+            stamp: stamp.map_or(Stamp::NONE, Stamp),
+            twin: row.get(self.twin)?,
+            hash: row.get(self.hash)?,
+            part: row.get(self.part)?,
+            state: PageState::from_bits(row.get(self.state)?),
+        })
+    }
 }
 
 /// Forgets all pages of a collection that tells its changes now.

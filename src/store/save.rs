@@ -199,7 +199,8 @@ fn save_collection(
         // Readers are told times to the second.
         saved.is_reworded |= entry.updated_at.timestamp() < minter.now.timestamp();
         saved.entries.push(entry_id);
-        (place, next.entry) = (place + 1, next.entry + 1);
+        place += 1;
+        next.entry += i64::from(entry.is_for_site);
         saved.is_visible = true;
     }
     let update = "UPDATE collections SET identity = ?2, title = ?3, is_own = ?4, change_count = change_count + ?5,

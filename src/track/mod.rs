@@ -88,6 +88,7 @@ pub fn track(
                 updated_at: now,
                 changes,
                 note: None,
+                is_for_site: true,
             }],
         ),
     };
@@ -126,6 +127,7 @@ fn first_announcement(changes: Vec<Change>, now: DateTime<Utc>) -> (Vec<Change>,
                     updated_at: made_at,
                     changes: vec![change],
                     note: None,
+                    is_for_site: true,
                 },
             )),
         }
@@ -309,6 +311,7 @@ mod tests {
                 updated_at: now(),
                 changes: changes.to_vec(),
                 note: None,
+                is_for_site: true,
             }]
         );
         assert_eq!(tracked.last_processed, Some(changes[1].datetime));

@@ -8,8 +8,10 @@
 //! [`plan`] decides; the addresses of pages that are not in the new list come from the store, and [`Plan::finish`] puts
 //! them in.
 
+mod besides;
 mod dates;
 mod finish;
+mod overlap;
 mod stand_in;
 
 use std::cmp::Reverse;
@@ -19,9 +21,10 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use self::dates::is_later;
+pub use self::overlap::{Held, settle};
 pub use self::stand_in::plan_stand_in;
 use crate::change::ChangeKind;
-use crate::memory::{KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
+use crate::memory::{Besides, KnownPage, ListState, NewEntry, PageKey, PageWrites, Sighted, Stamp};
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 
@@ -41,6 +44,8 @@ pub struct ListFinding {
     pub made_at: Option<Moment>,
     /// The address of the document that gives the pages their titles, if the site names one beside the list.
     pub titles: Option<String>,
+    /// The sections beside which a plain list is read, if it is.
+    pub besides: Option<Besides>,
     /// The address that problems are told of.
     pub document: Url,
 }
@@ -48,8 +53,8 @@ pub struct ListFinding {
 /// What a reading means for one collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackedPages {
-    /// What is announced.
-    pub entry: Option<NewEntry>,
+    /// What is announced, oldest first.
+    pub entries: Vec<NewEntry>,
     /// The newest change so far that does not lie in the future.
     pub last_processed: Option<Moment>,
     /// What is remembered of the list from now on.
@@ -68,7 +73,7 @@ impl TrackedPages {
         document: &Url,
     ) -> TrackedPages {
         TrackedPages {
-            entry: None,
+            entries: Vec::new(),
             last_processed,
             state: state.clone(),
             writes: PageWrites::default(),
@@ -100,12 +105,21 @@ enum Which {
 pub struct Plan {
     sighted: Sighted,
     events: Vec<Event>,
-    note: Option<String>,
+    /// The events that are told for the collection alone, by their numbers.
+    apart: HashSet<usize>,
+    note: Option<Note>,
     is_first: bool,
     now: DateTime<Utc>,
     state: ListState,
     writes: Writes,
     problems: Vec<Problem>,
+}
+
+/// What is to be said before the changes.
+struct Note {
+    text: String,
+    /// Whether there is more than what is listed.
+    is_cut: bool,
 }
 
 #[derive(Default)]
@@ -125,13 +139,16 @@ pub fn plan(state: Option<&ListState>, finding: ListFinding, now: DateTime<Utc>)
     planning.before.unread.extend(late);
     planning.state.unread = planning.unread(state.is_none());
     planning.state.is_of_now = planning.are_all_dates_of_now();
+    let is_beside = planning.besides.is_some();
     let note = match state {
+        None if is_beside => planning.first_besides(),
         None => planning.first(),
         Some(_) => planning.next(is_complete),
     };
+    planning.note_what_is_told();
     planning.hide();
     planning.state.is_settled = is_complete && planning.unseen == 0;
-    planning.plan(state.is_none(), note)
+    planning.plan(state.is_none() && !is_beside, note)
 }
 
 struct Planning {
@@ -140,6 +157,7 @@ struct Planning {
     sighted: Sighted,
     now: DateTime<Utc>,
     made_at: Option<Moment>,
+    besides: Option<Besides>,
     document: Url,
     /// Whether the list dates single pages. Where it does not, all that it says of when is when it was itself made; and if
     /// that is as it was, it says nothing about what is another than before.
@@ -157,6 +175,7 @@ impl Planning {
             sighted,
             made_at,
             titles,
+            besides,
             document,
             ..
         } = finding;
@@ -173,6 +192,7 @@ impl Planning {
             sighted,
             now,
             made_at,
+            besides,
             document,
             has_dates: false,
             events: Vec::new(),
@@ -185,11 +205,12 @@ impl Planning {
         planning
     }
 
-    fn plan(self, is_first: bool, note: Option<String>) -> Plan {
+    fn plan(self, is_first: bool, note: Option<Note>) -> Plan {
         Plan {
             is_first,
             sighted: self.sighted,
             events: self.events,
+            apart: HashSet::new(),
             note,
             now: self.now,
             state: self.state,
@@ -221,7 +242,7 @@ impl Planning {
     }
 
     /// The first reading creates no changes, but a feed should not start empty.
-    fn first(&mut self) -> Option<String> {
+    fn first(&mut self) -> Option<Note> {
         let fresh = &self.sighted.fresh;
         let mut newest: Vec<usize> = (0..fresh.len())
             .filter(|&place| fresh.stamp(place) != Stamp::NONE)
@@ -257,17 +278,19 @@ impl Planning {
         self.tell_stamped(is_stamped);
         self.state.is_stamped = is_stamped;
         let pages = pages(self.sighted.fresh.len());
-        (!self.events.is_empty()).then(|| match (newest.is_empty(), is_stamped) {
+        let text = match (newest.is_empty(), is_stamped) {
             (true, _) => format!("The site lists {pages}, without dates. These are some of them."),
             (false, true) => format!("The site lists {pages}, all with the same date."),
             (false, false) => {
                 format!("The site lists {pages}. These changed last, by the dates in the list.")
             }
-        })
+        };
+        let is_cut = false;
+        (!self.events.is_empty()).then_some(Note { text, is_cut })
     }
 
     /// Any other reading. Says what is to be said if it is too much to be listed.
-    fn next(&mut self, may_delete: bool) -> Option<String> {
+    fn next(&mut self, may_delete: bool) -> Option<Note> {
         let renamed = self.find_moves();
         let updates = self.find_updates();
         let is_emptied = self.sighted.is_empty() && !self.sighted.known.is_empty();
@@ -282,8 +305,7 @@ impl Planning {
         self.find_absent(&renamed, may_delete && !is_emptied);
         self.find_created(&renamed);
         // Two builds in a row that touch a large part of the site, though not all of it, are builds and not edits.
-        let usual = self.usual();
-        let is_mass_of_updates = updates > usual;
+        let is_mass_of_updates = updates > usual(self.sighted.known.len());
         if is_mass_of_updates && self.before.masses > 0 {
             self.drop_updates();
         }
@@ -294,23 +316,21 @@ impl Planning {
             false => 0,
         };
         self.tell_stamped(self.state.is_stamped);
+        self.sum_up(self.sighted.known.len())
+    }
+
+    /// What is to be said of changes that are too much to be listed, of so many pages.
+    fn sum_up(&mut self, known: usize) -> Option<Note> {
         let count = self.events.len();
-        if count <= usual {
+        if count <= usual(known) {
             return None;
         }
-        let note = self.summary(count);
-        let message = format!(
-            "{count} changes at once, of {} pages: they are announced together",
-            self.sighted.known.len()
-        );
+        let note = self.summary(count, known);
+        let message =
+            format!("{count} changes at once, of {known} pages: they are announced together");
         self.problems
             .push(Problem::new(Code::MassChange, &self.document, message));
         Some(note)
-    }
-
-    /// How much of a site may change at once and still be listed page by page.
-    fn usual(&self) -> usize {
-        SHOWN_PAGES.max(self.sighted.known.len() * 3 / 10)
     }
 
     /// Unknown pages that are known pages in another spelling.
@@ -343,9 +363,9 @@ impl Planning {
         renamed
     }
 
-    /// Known pages that the list says are another than before. Says how many dates moved.
+    /// Known pages that the list says are another than before. Says how many of them by their dates.
     fn find_updates(&mut self) -> usize {
-        let mut by_date = Vec::new();
+        let (mut by_date, mut told) = (Vec::new(), 0);
         let places: Vec<usize> = {
             let mut places: Vec<usize> = self.sighted.other.keys().copied().collect();
             places.sort_unstable();
@@ -367,6 +387,10 @@ impl Planning {
             if !by_checksum {
                 by_date.push(place);
             }
+            if self.is_elsewhere(known.key) {
+                continue;
+            }
+            told += usize::from(!by_checksum);
             let at = match is_stated {
                 true => self.time(sight.stamp),
                 false => self.time_of_edit(),
@@ -383,7 +407,7 @@ impl Planning {
             self.drop_dated(&by_date);
             return 0;
         }
-        by_date.len()
+        told
     }
 
     fn tell_stamped(&mut self, is_stamped: bool) {
@@ -421,6 +445,7 @@ impl Planning {
                 continue;
             }
             let before = page;
+            page.state.is_untold |= self.is_elsewhere(page.key);
             // Should the document not change any more, it must not speak for a page that it has dropped.
             if self.sighted.has_left(place) {
                 page.part = 0;
@@ -436,7 +461,8 @@ impl Planning {
             } else if may_delete && page.state.is_missing {
                 self.writes.remove.push(page.key);
                 let others = spelled_otherwise.get_or_insert_with(|| self.spelled_otherwise());
-                if !page.state.is_passing && !others.contains(&page.twin) {
+                let is_here = !self.is_elsewhere(page.key);
+                if is_here && !page.state.is_passing && !others.contains(&page.twin) {
                     self.events.push(Event {
                         kind: ChangeKind::Deleted,
                         at: deleted_at,
@@ -468,7 +494,14 @@ impl Planning {
         let unread: HashSet<u32> = self.before.unread.iter().copied().collect();
         for place in 0..self.sighted.fresh.len() {
             let part = self.sighted.fresh.known(place).part;
-            if renamed.contains_key(&place) {
+            if let Some(&old) = renamed.get(&place) {
+                if self.sighted.known.get(old).state.is_untold {
+                    self.sighted.fresh.call_untold(place);
+                }
+                continue;
+            }
+            if self.is_fresh_elsewhere(place) {
+                self.sighted.fresh.call_untold(place);
                 continue;
             }
             if unread.contains(&part) {
@@ -509,7 +542,7 @@ impl Planning {
     }
 
     /// Says in one sentence what is too much for a list, and leaves the newest of it.
-    fn summary(&mut self, count: usize) -> String {
+    fn summary(&mut self, count: usize, known: usize) -> Note {
         let of_kind = |kind| {
             self.events
                 .iter()
@@ -525,20 +558,25 @@ impl Planning {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let known = pages(self.sighted.known.len());
+        let known = pages(known);
         self.events.sort_by_key(|event| event.at.start());
         self.events.drain(..count - SHOWN_PAGES.min(count));
-        format!(
-            "Much of the site changed at once: of {known}, {}. The last {} are listed.",
-            words.join(", "),
-            self.events.len()
-        )
+        let kinds = words.join(", ");
+        Note {
+            text: format!("Much of the site changed at once: of {known}, {kinds}."),
+            is_cut: true,
+        }
     }
 }
 
 fn stamped(document: &Url) -> Problem {
     let message = "the dates of the list are those of its last build, so they do not tell which pages were edited";
     Problem::new(Code::StampedLastmod, document, message)
+}
+
+/// How much of a site may change at once and still be listed page by page.
+fn usual(known: usize) -> usize {
+    SHOWN_PAGES.max(known * 3 / 10)
 }
 
 fn pages(count: usize) -> String {

@@ -334,6 +334,7 @@ async fn a_feed_stays_below_half_a_megabyte_whatever_its_site_tells() {
     let followed = Followed::new(&[]).await;
     let long = |chars: usize| "&".repeat(chars);
     let entry = |n: i64| NewEntry {
+        is_for_site: true,
         updated_at: followed.world.now() + TimeDelta::seconds(n),
         note: Some(long(300)),
         changes: vec![Change {
@@ -627,6 +628,7 @@ async fn all_that_a_list_of_pages_may_tell() {
     };
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
     let entry = NewEntry {
+        is_for_site: true,
         updated_at: followed.world.now(),
         note: Some("Much of the site changed at once & <i>so</i>.".into()),
         changes: vec![

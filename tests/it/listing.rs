@@ -1,8 +1,12 @@
 //! Sites that list their pages instead of telling their changes: how the list is found, and what becomes of two of them.
 
+mod any_order; // sections that share pages and break
 mod arc; // checksums, days, privacy
 mod finding; // how a list is found, and found again
 mod long; // more documents than one check reads
+mod mending; // sections that break
+pub mod offering; // a site that offers sections
+mod overlapping; // sections with pages in common
 mod scp; // sections
 mod spxi; // titles from an index
 

@@ -40,6 +40,7 @@ pub fn change(page: &str, datetime: &str) -> Change {
 
 pub fn entry(changes: Vec<Change>) -> NewEntry {
     NewEntry {
+        is_for_site: true,
         note: None,
         updated_at: now(),
         changes,

@@ -74,6 +74,7 @@ pub struct PageTable {
     pub(super) passing: Vec<bool>,
     /// Those that came late, which are few.
     late: HashSet<usize>,
+    untold: HashSet<usize>,
     pub(super) extras: HashMap<usize, Box<Extra>>,
     /// Once some were forgotten: pages up to this date would be next.
     forgotten_until: Option<Stamp>,
@@ -119,6 +120,8 @@ impl PageTable {
                 is_missing: false,
                 is_passing: self.passing[place],
                 is_late: self.late.contains(&place),
+                is_untold: self.untold.contains(&place),
+                is_dropped: false,
             },
         }
     }
@@ -126,6 +129,20 @@ impl PageTable {
     /// The page comes with a document that could not be read before.
     pub fn call_late(&mut self, place: usize) {
         self.late.insert(place);
+    }
+
+    /// Nothing is told of the page.
+    pub fn call_untold(&mut self, place: usize) {
+        self.untold.insert(place);
+    }
+
+    /// The same page is told of after all, as modified at this time.
+    pub fn take_over(&mut self, key: PageKey, stamp: Stamp) {
+        let mut untold = self.untold.iter().copied();
+        if let Some(place) = untold.find(|&place| PageKey::of(self.url(place)) == key) {
+            self.untold.remove(&place);
+            self.stamps[place] = stamp;
+        }
     }
 
     /// Whether there is room for what is said about a page of this date.

@@ -24,8 +24,8 @@ impl Plan {
         last_processed: Option<Moment>,
         urls: &HashMap<PageKey, String>,
     ) -> TrackedPages {
-        let mut changes: Vec<Change> = (self.events.iter())
-            .filter_map(|event| {
+        let mut changes: Vec<(bool, Change)> = (self.events.iter().enumerate())
+            .filter_map(|(number, event)| {
                 let (url, extra) = match event.page {
                     Which::Fresh(place) => (
                         self.sighted.fresh.url(place).to_owned(),
@@ -39,31 +39,33 @@ impl Plan {
                             .and_then(|sight| sight.extra.as_deref()),
                     ),
                 };
-                Some(change(url, event, extra))
+                let is_for_site = !self.apart.contains(&number);
+                Some((is_for_site, change(url, event, extra)))
             })
             .collect();
-        changes.sort_by(|one, other| {
+        changes.sort_by(|(_, one), (_, other)| {
             let key = |change: &Change| (change.datetime.start(), change.kind);
             key(one)
                 .cmp(&key(other))
                 .then_with(|| one.url.cmp(&other.url))
         });
-        let newest = changes.iter().map(|change| change.datetime);
+        let newest = changes.iter().map(|(_, change)| change.datetime);
         let last_processed = newest
             .filter(|moment| moment.start() <= self.now)
             .chain(last_processed)
             .max();
-        // A feed that starts with old pages says when they changed, and not that they were found.
-        let updated_at = match (self.is_first, changes.last()) {
-            (true, Some(last)) => made_at(&last.datetime, self.now),
-            _ => self.now,
-        };
+        let (for_site, apart): (Vec<_>, Vec<_>) = changes.into_iter().partition(|(is, _)| *is);
+        let entries = [(true, for_site), (false, apart)].into_iter();
+        let entries = entries.map(|(is_for_site, changes)| {
+            self.entry(
+                is_for_site,
+                changes.into_iter().map(|(_, change)| change).collect(),
+            )
+        });
+        let mut entries: Vec<NewEntry> = entries.flatten().collect();
+        entries.sort_by_key(|entry| entry.updated_at);
         TrackedPages {
-            entry: (!changes.is_empty()).then_some(NewEntry {
-                updated_at,
-                changes,
-                note: self.note,
-            }),
+            entries,
             last_processed,
             state: self.state,
             writes: PageWrites {
@@ -75,6 +77,25 @@ impl Plan {
             },
             problems: self.problems,
         }
+    }
+
+    fn entry(&self, is_for_site: bool, changes: Vec<Change>) -> Option<NewEntry> {
+        let last = changes.last()?;
+        // A feed that starts with old pages says when they changed, and not that they were found.
+        let updated_at = match self.is_first {
+            true => made_at(&last.datetime, self.now),
+            false => self.now,
+        };
+        let note = self.note.as_ref().map(|note| match note.is_cut {
+            true => format!("{} The last {} are listed.", note.text, changes.len()),
+            false => note.text.clone(),
+        });
+        Some(NewEntry {
+            updated_at,
+            changes,
+            note,
+            is_for_site,
+        })
     }
 }
 

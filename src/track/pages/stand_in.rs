@@ -6,14 +6,14 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{ListFinding, Plan, Planning, Which};
+use super::{ListFinding, Plan, Planning, Which, usual};
 use crate::memory::{ListState, PageTable};
 
 /// Decides what is new by a list that stands in for that of which `state` is remembered.
 pub fn plan_stand_in(state: &ListState, finding: ListFinding, now: DateTime<Utc>) -> Plan {
     let mut planning = Planning::new(Some(state), finding, now);
     let updates = planning.find_updates();
-    match planning.state.is_stamped || updates > planning.usual() {
+    match planning.state.is_stamped || updates > usual(planning.sighted.known.len()) {
         true => planning.events.clear(),
         false => planning.keep_dates(),
     }

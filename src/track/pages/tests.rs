@@ -54,6 +54,7 @@ impl Kept {
             is_complete,
             made_at: None,
             titles: None,
+            besides: None,
             document: "https://fox.example/sitemap.xml".parse().unwrap(),
         };
         let plan = plan(self.state.as_ref(), finding, time(now));
@@ -92,7 +93,7 @@ impl Kept {
 }
 
 fn told(tracked: &TrackedPages) -> Vec<String> {
-    let changes = tracked.entry.iter().flat_map(|entry| &entry.changes);
+    let changes = tracked.entries.iter().flat_map(|entry| &entry.changes);
     let words = changes.map(|change| {
         let basis = if change.details.is_inferred {
             "inferred"
@@ -149,11 +150,11 @@ const DAY4: &str = "2026-03-04T00:00:00Z";
 #[test]
 fn the_first_reading_lists_the_pages_that_changed_last() {
     let mut kept = Kept::default();
-    let tracked = kept.read(&[("a", Doc::Pages(&dated(28)))], DAY1);
+    let mut tracked = kept.read(&[("a", Doc::Pages(&dated(28)))], DAY1);
     let told = told(&tracked);
     assert_eq!(told.len(), SHOWN_PAGES);
     assert_eq!(told.last().unwrap(), "updated p27 2026-01-28 stated");
-    let entry = tracked.entry.unwrap();
+    let entry = tracked.entries.remove(0);
     assert_eq!(entry.updated_at, time("2026-01-28"));
     assert!(entry.note.unwrap().contains("28 pages"));
     assert_eq!(kept.pages.len(), 28);
@@ -167,16 +168,10 @@ fn a_site_without_dates_starts_with_some_of_its_pages() {
         told(&tracked)[0],
         "created p0 2026-03-01T00:00:00Z inferred"
     );
-    assert!(
-        tracked
-            .entry
-            .unwrap()
-            .note
-            .unwrap()
-            .contains("without dates")
-    );
+    let note = tracked.entries[0].note.as_ref().unwrap();
+    assert!(note.contains("without dates"));
     let empty = Kept::default().read(&[("a", Doc::Pages(&[]))], DAY1);
-    assert_eq!(empty.entry, None);
+    assert_eq!(empty.entries, []);
 }
 
 #[test]
@@ -384,7 +379,7 @@ fn a_large_part_of_a_site_is_announced_in_one_sentence() {
     let mass = kept.read(&[("a", Doc::Pages(&pages))], DAY2);
     assert_eq!(told(&mass).len(), SHOWN_PAGES);
     assert_eq!(codes(&mass), [Code::MassChange]);
-    let note = mass.entry.unwrap().note.unwrap();
+    let note = mass.entries[0].note.clone().unwrap();
     assert!(note.contains("of 100 pages, 50 changed"), "{note}");
     // All of it is known now.
     assert_eq!(kept.one(&pages, DAY3), [] as [String; 0]);
@@ -641,7 +636,7 @@ proptest! {
             }
             for part in 0..2 { read_before[part] |= reached[part] }
             if is_first { continue }
-            let told: Vec<String> = tracked.entry.iter().flat_map(|entry| &entry.changes)
+            let told: Vec<String> = tracked.entries.iter().flat_map(|entry| &entry.changes)
                 .map(|change| {
                     let path = change.url.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
                     format!("{} {path}", change.kind)

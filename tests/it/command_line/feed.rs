@@ -7,6 +7,7 @@ use chrono::Utc;
 
 use super::*;
 use crate::feeds::valid;
+use crate::listing::offering::Offering;
 
 fn feed(den: &Den) -> Feed {
     let output = check(den, &["--atom"]);
@@ -165,4 +166,19 @@ fn nothing_that_a_site_writes_becomes_markup() {
 fn name_of(tag: &str) -> &str {
     let end = tag.find([' ', '>']).unwrap_or(tag.len());
     &tag[..end]
+}
+
+#[tokio::test]
+async fn a_page_of_two_sections_is_in_the_feed_once() {
+    let (a, b, c) = ("/a 2026-03-01", "/b 2026-03-02", "/c 2026-03-03");
+    let mut offering = Offering::new(&[("blog", &[a, b]), ("news", &[b, c])]).await;
+    offering.den.host = "127.0.0.1";
+    offering.serve();
+    let feed = feed(&offering.den);
+    let links = feed.entries.iter().flat_map(|entry| &entry.links);
+    let related = links.filter(|link| link.rel == "related");
+    let mut pages: Vec<&str> = related.map(|link| link.href.as_str()).collect();
+    pages.sort_unstable();
+    let once = ["/a", "/b", "/c"].map(|path| offering.den.url(path).to_string());
+    assert_eq!(pages, once);
 }

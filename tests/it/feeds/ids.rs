@@ -109,3 +109,31 @@ async fn ids_survive_every_new_version() {
         assert_eq!(found, expected);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn feeds_from_before_entries_of_single_collections_stay_as_they_are_to_the_byte() {
+    let (mut followed, _) = Followed::for_months().await;
+    let follow = serde_json::json!({"site": followed.site.0});
+    let bob = |ask: Ask| followed.world.ask(ask.token(&followed.world.bob));
+    bob(Ask::post("/api/v1/subscriptions", &follow)).json(201);
+    let made = bob(Ask::new("POST", "/api/v1/feed-key")).json(201);
+    let private = path(made["feed_url"].as_str().unwrap());
+    let (whole, part) = (followed.feed_path(), followed.collection_path());
+    let archive = whole.replace("feed.atom", "archive/3.atom");
+    let by_page = format!("{whole}?entries=pages");
+    let paths = [whole, part, archive, by_page, private];
+    let all = |followed: &Followed| {
+        let texts = paths
+            .iter()
+            .map(|path| followed.answer(path).text().to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let before = all(&followed);
+    followed.world.stop(Duration::from_secs(600)).await;
+    let db = Connection::open(followed.world.folder().join("sitebell.sqlite3")).unwrap();
+    let earlier = "ALTER TABLE entries DROP COLUMN is_for_site; PRAGMA user_version = 14;";
+    db.execute_batch(earlier).unwrap();
+    db.close().unwrap();
+    followed.world.start().await;
+    assert_eq!(all(&followed), before);
+}

@@ -15,6 +15,7 @@ async fn a_language_that_is_none_is_not_told() {
         followed.den.url("/").as_str(),
         vec![],
         vec![NewEntry {
+            is_for_site: true,
             updated_at: followed.world.now(),
             note: None,
             changes: vec![Change {

@@ -248,6 +248,7 @@ async fn ten_thousand_entries_come_once_each_over_all_archives() {
     let followed = Followed::new(&[]).await;
     let (store, now) = (followed.world.store(), followed.world.now());
     let entry = |number: usize| NewEntry {
+        is_for_site: true,
         updated_at: now,
         note: None,
         changes: vec![Change {

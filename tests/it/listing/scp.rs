@@ -500,14 +500,17 @@ async fn a_section_that_stays_broken_is_followed_by_the_plain_sitemap_until_it_i
     ];
     let (den, follower) = section_that_breaks(&plain).await;
     let row = follower.row().await;
-    assert_eq!(follower.check().await, ["updated /b 2026-03-14"]);
+    assert_eq!(
+        follower.check().await,
+        ["updated /b 2026-03-14", "created /e 2026-03-14"]
+    );
     assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
     for _ in 0..10 {
         assert_eq!(follower.check().await, NONE);
     }
     let now = follower.row().await;
     assert_eq!((now.root, now.format), (row.root, row.format));
-    // What was told is not told again, and what was not is.
+    // What the section told is not told again, and what is new to it is.
     mend(
         &den,
         &["/b 2026-03-14T09:00:00Z", "/e 2026-03-14T10:00:00Z"],

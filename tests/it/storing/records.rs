@@ -2,11 +2,13 @@ use std::collections::HashMap;
 
 use chrono::TimeDelta;
 use sitebell::change::{ChangeKind, Details, Link};
-use sitebell::memory::{ChangeKey, DocumentMemory, Known, ListMemory, Outcome, Validators};
+use sitebell::memory::{
+    ChangeKey, DocumentMemory, Known, ListMemory, NewEntry, Outcome, Validators,
+};
 use sitebell::moment::Moment;
 use sitebell::problem::{Code, Problem};
 use sitebell::site::{About, CollectionId, Format, SiteId, SiteStatus};
-use sitebell::store::{Store, StoreError};
+use sitebell::store::{EntriesOf, EntryRow, Store, StoreError};
 
 use super::{
     at, change, collection, entry, first_collection, now, record, save, store_with_site, url,
@@ -578,4 +580,43 @@ async fn no_two_entries_of_different_sites_have_the_same_time() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn an_entry_for_one_collection_alone_takes_no_place_among_those_of_the_site() {
+    let (_folder, store, site) = store_with_site().await;
+    let alone = |mut entry: NewEntry| {
+        entry.is_for_site = false;
+        entry
+    };
+    let named = |name: &str| entry(vec![change(name, "2026-03-01")]);
+    let x = vec![alone(named("a")), named("b"), alone(named("c"))];
+    let y = vec![named("d"), alone(named("e"))];
+    let collections = vec![
+        collection("https://s.example/x/", vec![], x),
+        collection("https://s.example/y/", vec![], y),
+    ];
+    save(&store, site, record(collections)).await;
+    let row = store.site(site).await.unwrap().unwrap();
+    let counts: Vec<i64> = row.collections.iter().map(|one| one.entry_count).collect();
+    assert_eq!((row.entry_count, counts), (2, vec![3, 2]));
+    let pages = |rows: Vec<EntryRow>| -> Vec<String> {
+        let changes = rows.into_iter().flat_map(|row| row.entry.changes);
+        changes
+            .map(|change| change.url.replace("https://s.example/", ""))
+            .collect()
+    };
+    let of_site = EntriesOf::Site(site);
+    let in_places = store.entries_in(of_site, 0..9).await.unwrap();
+    assert_eq!(pages(in_places), ["d", "b"]);
+    for place in [0, 1] {
+        let one = store.entries_in(of_site, place..place + 1).await.unwrap();
+        assert_eq!(one.len(), 1, "at {place}");
+    }
+    let newest = store.entries_before(of_site, i64::MAX, 9).await.unwrap();
+    assert_eq!(pages(newest), ["d", "b"]);
+    assert_eq!(store.first_place(of_site).await.unwrap(), Some(0));
+    let of_x = EntriesOf::Collection(row.collections[0].id);
+    let newest = store.entries_before(of_x, i64::MAX, 9).await.unwrap();
+    assert_eq!(pages(newest), ["c", "b", "a"]);
 }
