@@ -116,7 +116,7 @@ pub(super) fn open(folder: &Path, migrations: &[&str]) -> Result<Connection, Sto
         // Small, because memory is scarcer than reading from the system's own cache is slow.
         db.execute_batch(
             "PRAGMA cache_size = -2048; PRAGMA mmap_size = 0;
-             PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 33554432;",
+             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216;",
         )?;
         Ok(db)
     };
