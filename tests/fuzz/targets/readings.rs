@@ -51,6 +51,7 @@ impl Kept {
             is_complete: true,
             titles: None,
             made_at: list.made_at.and_then(|text| text.parse().ok()),
+            besides: None,
             document: url,
         };
         self.days += 1;
@@ -72,7 +73,8 @@ impl Kept {
             assert!(before.is_none(), "what is added was not there");
         }
         self.state = Some(tracked.state);
-        Some(tracked.entry.map(|entry| entry.changes).unwrap_or_default())
+        let entries = tracked.entries.into_iter();
+        Some(entries.flat_map(|entry| entry.changes).collect())
     }
 }
 
