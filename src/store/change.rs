@@ -2,11 +2,13 @@
 //!
 //! The numbers of a site's changes rise in the order in which they were found, so a number is all that a cursor needs.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{CachedStatement, Connection, Row};
+use rusqlite::{CachedStatement, Connection, Row, ToSql};
 use url::Url;
 
 use super::shape::{Columns, Shape};
@@ -230,37 +232,82 @@ impl<'a> Walk<'a> {
 
 /// Adds changes to a collection.
 pub(super) struct Writer<'a> {
-    insert: CachedStatement<'a>,
+    one: CachedStatement<'a>,
+    several: CachedStatement<'a>,
+}
+
+/// Changes that go into one statement, which costs much of what its rows cost.
+pub(super) const AT_ONCE: usize = 10;
+/// The columns of a change.
+const COLUMNS: usize = 7;
+
+static INSERT_ONE: LazyLock<String> = LazyLock::new(|| insert(1));
+static INSERT_SEVERAL: LazyLock<String> = LazyLock::new(|| insert(AT_ONCE));
+
+fn insert(rows: usize) -> String {
+    let row = ["?"; COLUMNS].join(", ");
+    let rows = vec![format!("({row})"); rows].join(", ");
+    format!("INSERT INTO changes (collection, n, at, shape, url, title, details) VALUES {rows}")
 }
 
 impl<'a> Writer<'a> {
     pub(super) fn new(db: &'a Connection) -> Result<Self, StoreError> {
-        let insert = db.prepare_cached(
-            "INSERT INTO changes (collection, n, at, shape, url, title, details)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?;
-        Ok(Writer { insert })
+        Ok(Writer {
+            one: db.prepare_cached(&INSERT_ONE)?,
+            several: db.prepare_cached(&INSERT_SEVERAL)?,
+        })
     }
 
+    /// Adds at most [`AT_ONCE`] changes, the first of which has the number `n`, and says which number comes next.
     pub(super) fn add(
         &mut self,
         collection: CollectionId,
         head: &str,
-        n: i64,
-        change: &Change,
-    ) -> Result<(), StoreError> {
-        let tail = change.url.strip_prefix(head).filter(|_| !head.is_empty());
-        let shape = Shape {
-            kind: change.kind,
-            has_head: tail.is_some(),
-            datetime: change.datetime,
+        mut n: i64,
+        changes: &[Cow<'_, Change>],
+    ) -> Result<i64, StoreError> {
+        let (insert, rows) = match changes.len() {
+            AT_ONCE => (&mut self.several, AT_ONCE),
+            _ => (&mut self.one, 1),
         };
-        let (at, shape) = shape.write();
-        let details = json::from_details(&change.details);
-        let url = tail.unwrap_or(&change.url);
-        self.insert
-            .execute((collection.0, n, at, shape, url, &change.title, details))?;
-        Ok(())
+        for changes in changes.chunks(rows) {
+            let mut values = Values {
+                statement: &mut *insert,
+                place: 0,
+            };
+            for change in changes {
+                let tail = change.url.strip_prefix(head).filter(|_| !head.is_empty());
+                let shape = Shape {
+                    kind: change.kind,
+                    has_head: tail.is_some(),
+                    datetime: change.datetime,
+                };
+                let (at, shape) = shape.write();
+                values.add(collection.0)?;
+                values.add(n)?;
+                values.add(at)?;
+                values.add(shape)?;
+                values.add(tail.unwrap_or(&change.url))?;
+                values.add(&change.title)?;
+                values.add(json::from_details(&change.details))?;
+                n += 1;
+            }
+            insert.raw_execute()?;
+        }
+        Ok(n)
+    }
+}
+
+/// The values of a statement, one after the other.
+struct Values<'s, 'a> {
+    statement: &'s mut CachedStatement<'a>,
+    place: usize,
+}
+
+impl Values<'_, '_> {
+    fn add(&mut self, value: impl ToSql) -> Result<(), StoreError> {
+        self.place += 1;
+        Ok(self.statement.raw_bind_parameter(self.place, value)?)
     }
 }
 

@@ -3,6 +3,7 @@
 //! The guarantee that every change is announced once rests on this: changes, entries, validators and the time of the
 //! next check are on the disk together. Saving the same check again changes nothing.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -177,9 +178,9 @@ fn save_collection(
     let (id, head) = (found.id, found.head);
     let before = next.n;
     let mut changes = change::Writer::new(db)?;
-    for change in &record.silent {
-        changes.add(id, &head, next.n, change)?;
-        next.n += 1;
+    for several in record.silent.chunks(change::AT_ONCE) {
+        let several: Vec<_> = several.iter().map(Cow::Borrowed).collect();
+        next.n = changes.add(id, &head, next.n, &several)?;
     }
     let mut place = found.next_entry;
     let mut titles = Titles::find(db, id, &head, next.n, &record.entries)?;
@@ -190,9 +191,10 @@ fn save_collection(
         .filter(|entry| !entry.changes.is_empty())
     {
         let first = next.n;
-        for change in &entry.changes {
-            changes.add(id, &head, next.n, &titles.complete(change))?;
-            next.n += 1;
+        for several in entry.changes.chunks(change::AT_ONCE) {
+            let several = several.iter().map(|change| titles.complete(change));
+            let several: Vec<_> = several.collect();
+            next.n = changes.add(id, &head, next.n, &several)?;
         }
         let range = (first, next.n - 1);
         let entry_id = entries.add(site, id, range, (place, next.entry), entry)?;
