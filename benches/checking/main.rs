@@ -3,7 +3,8 @@
 //! Two thousand small sites of three documents each (Source Description, Capability List, Change List with twenty
 //! changes), each at a loopback address of its own, 64 at once, served by another process ([`server`]). Ours is the
 //! scheduler of the service with a store on the disk; the peer ([`bare`]) is a loop around reqwest that makes the same
-//! requests, counted by the server, reads the bodies and throws them away. The two take turns on one runtime.
+//! requests, counted by the server, reads the bodies and throws them away. The two take turns on one runtime, and a turn is
+//! over when every connection is closed at both ends.
 //!
 //! - *first check*: nothing is known of the site. We also ask for the page that describes it, because it has a title; so
 //!   does the peer.
@@ -19,7 +20,7 @@ mod ours;
 mod urlwatch;
 
 use std::process::{Command, ExitCode};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
@@ -141,8 +142,8 @@ impl Bench {
     async fn control(&mut self) -> Result<f64, Failure> {
         let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            firsts.push(self.bare.turn(0, 200).await?.as_secs_f64());
-            seconds.push(self.bare.turn(0, 200).await?.as_secs_f64());
+            firsts.push(timed(&mut self.server, self.bare.turn(0, 200)).await?);
+            seconds.push(timed(&mut self.server, self.bare.turn(0, 200)).await?);
         }
         self.server.requests()?;
         Ok(median(firsts) / median(seconds))
@@ -154,9 +155,10 @@ impl Bench {
         for _ in 0..ROUNDS.min(3) {
             let store = Ours::new(self.server.port).await?;
             store.add(self.sets).await?;
-            theirs.push(self.bare_first.turn(self.sets, 200).await?.as_secs_f64());
+            let bare = self.bare_first.turn(self.sets, 200);
+            theirs.push(timed(&mut self.server, bare).await?);
             check_requests(&mut self.server, FIRST_REQUESTS.len())?;
-            ours.push(store.turn().await?.as_secs_f64());
+            ours.push(timed(&mut self.server, store.turn()).await?);
             check_requests(&mut self.server, FIRST_REQUESTS.len())?;
             store.end().await?;
             self.sets += 1;
@@ -173,7 +175,7 @@ impl Bench {
             store.add(0).await?;
             store.turn().await?;
             check_requests(&mut self.server, FIRST_REQUESTS.len())?;
-            theirs.push(self.bare.turn(0, 200).await?.as_secs_f64());
+            theirs.push(timed(&mut self.server, self.bare.turn(0, 200)).await?);
             check_requests(&mut self.server, DOCUMENTS.len())?;
             ours.push(new_content(&store, &mut self.server).await?);
             store.end().await?;
@@ -193,9 +195,9 @@ impl Bench {
         self.bare.learn_tags().await?;
         self.server.requests()?;
         for _ in 0..ROUNDS {
-            theirs.push(self.bare.turn(0, 304).await?.as_secs_f64());
+            theirs.push(timed(&mut self.server, self.bare.turn(0, 304)).await?);
             check_requests(&mut self.server, DOCUMENTS.len())?;
-            ours.push(self.ours.turn().await?.as_secs_f64());
+            ours.push(timed(&mut self.server, self.ours.turn()).await?);
             check_requests(&mut self.server, DOCUMENTS.len())?;
         }
         self.bare.forget_tags();
@@ -217,12 +219,24 @@ impl Bench {
 async fn new_content(ours: &Ours, server: &mut Server) -> Result<f64, Failure> {
     server.renew()?;
     server.requests()?;
-    let time = ours.turn().await?;
+    let time = timed(server, ours.turn()).await?;
     check_requests(server, DOCUMENTS.len())?;
     if ours.new_changes().await? != (SITES * CHANGES) as u64 {
         return Err("not every change was announced".into());
     }
-    Ok(time.as_secs_f64())
+    Ok(time)
+}
+
+/// How many seconds it takes until all is done, at the other end of the connections, too: one side that closes them as it
+/// goes and another that closes all of them at its end would not be asked for the same.
+async fn timed(
+    server: &mut Server,
+    turn: impl Future<Output = Result<(), Failure>>,
+) -> Result<f64, Failure> {
+    let begun = Instant::now();
+    turn.await?;
+    server.quiet()?;
+    Ok(begun.elapsed().as_secs_f64())
 }
 
 /// Whoever asks for less has not done the same work.

@@ -70,6 +70,11 @@ impl Server {
         self.order(&format!("wait {}", wait.as_micros()))
     }
 
+    /// Waits until every connection is closed at this end, too: that is work that a connection causes, whoever is gone.
+    pub fn quiet(&mut self) -> Result<(), Failure> {
+        self.order("quiet")
+    }
+
     /// How many requests came since this was asked last.
     pub fn requests(&mut self) -> Result<u64, Failure> {
         writeln!(self.orders, "requests")?;
@@ -99,6 +104,7 @@ impl Drop for Server {
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 static WAIT_MICROS: AtomicU64 = AtomicU64::new(0);
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
+static OPEN: AtomicU64 = AtomicU64::new(0);
 
 /// The child.
 pub fn serve() -> Result<(), Failure> {
@@ -111,9 +117,11 @@ pub fn serve() -> Result<(), Failure> {
         std::thread::spawn(take_orders);
         loop {
             let (stream, _) = listener.accept().await?;
+            OPEN.fetch_add(1, Ordering::Relaxed);
             tokio::spawn(async move {
                 // Whoever hangs up has had enough.
                 let _ = converse(stream).await;
+                OPEN.fetch_sub(1, Ordering::Relaxed);
             });
         }
     })
@@ -127,6 +135,12 @@ fn take_orders() {
                 0
             }
             None if order == "renew" => GENERATION.fetch_add(1, Ordering::Relaxed),
+            None if order == "quiet" => {
+                while OPEN.load(Ordering::Relaxed) > 0 {
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+                0
+            }
             None => REQUESTS.swap(0, Ordering::Relaxed),
         };
         println!("{answer}");

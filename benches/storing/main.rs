@@ -277,7 +277,7 @@ async fn due(folder: &Path) -> Result<f64, Failure> {
         let begun = Instant::now();
         let due = store.due(now(), 500, &busy).await?;
         times.push(begun.elapsed().as_secs_f64() * 1e3);
-        if due.len() != 500 {
+        if due.sites.len() != 500 {
             return Err("500 sites should be due".into());
         }
     }

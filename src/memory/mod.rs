@@ -9,12 +9,12 @@ mod round;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chrono::{DateTime, Utc};
-use siphasher::sip128::{Hasher128, SipHasher24};
+use siphasher::sip128::{Hasher128, SipHasher13};
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -218,19 +218,24 @@ pub struct ListState {
 }
 
 /// The identity of a change inside its collection: the page, the kind and the datetime with its precision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChangeKey(u128);
+
+/// Secret, so that no site can choose addresses whose keys come to lie together, and another one with every start.
+static KEY_OF_KEYS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
 impl ChangeKey {
     /// The key of a change. Two spellings of one instant are the same, two precisions are not.
     pub fn new(url: &str, kind: ChangeKind, datetime: &Moment) -> ChangeKey {
-        let mut hasher = SipHasher24::new();
+        let start = datetime.start();
+        // Always of one length, so it is clear where the address ends.
+        let mut rest = [0; 14];
+        rest[..8].copy_from_slice(&start.timestamp().to_le_bytes());
+        rest[8..12].copy_from_slice(&start.timestamp_subsec_nanos().to_le_bytes());
+        rest[12..].copy_from_slice(&[datetime.precision().rank(), kind as u8]);
+        let mut hasher = SipHasher13::new_with_keys(*KEY_OF_KEYS, 0);
         hasher.write(url.as_bytes());
-        hasher.write_u8(0xFF);
-        hasher.write(kind.as_str().as_bytes());
-        hasher.write_i64(datetime.start().timestamp());
-        hasher.write_u32(datetime.start().timestamp_subsec_nanos());
-        hasher.write_u8(datetime.precision().rank());
+        hasher.write(&rest);
         ChangeKey(hasher.finish128().as_u128())
     }
 
@@ -240,10 +245,28 @@ impl ChangeKey {
     }
 }
 
+/// A key is a hash already: half of it will do.
+#[derive(Debug, Clone, Copy, Default)]
+struct HalfOfKey(u64);
+
+impl Hasher for HalfOfKey {
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        unreachable!("a key is a number, and not {} bytes", bytes.len());
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// How often each change is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
-    times: HashMap<ChangeKey, u32>,
+    times: HashMap<ChangeKey, u32, BuildHasherDefault<HalfOfKey>>,
     /// Changes at or before this are no longer remembered one by one. It cannot be told whether such a change was
     /// announced, so it counts as known.
     pub horizon: Option<DateTime<Utc>>,

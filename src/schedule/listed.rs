@@ -48,13 +48,17 @@ pub(super) async fn track_pages(
     is_complete: bool,
     now: DateTime<Utc>,
 ) -> Result<Listed, StoreError> {
-    let mut steps = Vec::new();
-    let mut broken = Vec::new();
+    // No more room than is needed: a step is large, and mostly there is one.
+    let mut steps = Vec::with_capacity(collections.len());
+    let mut broken = Vec::with_capacity(collections.len());
     for reading in &mut *collections {
         broken.push(reading.pages.as_ref().map(Broken::of).unwrap_or_default());
         steps.push(first_step(memory, reading, now));
     }
-    let mut listed = Listed::default();
+    let mut listed = Listed {
+        tracked: Vec::with_capacity(collections.len()),
+        ..Listed::default()
+    };
     if let Some(others) = Others::of(memory, collections, is_complete) {
         listed.forgotten = others
             .settle(store, memory, collections, &mut steps)

@@ -334,31 +334,19 @@ impl Scheduler {
                 Ok(due) => due,
                 Err(error) => return self.inner.rest(&error),
             };
-            if due.is_empty() {
+            let is_all = due.sites.len() < wanted;
+            self.inner.places().note_due(is_all, &due.at_busy_hosts);
+            if due.sites.is_empty() {
                 return;
             }
-            let mut announced = Vec::new();
-            let memories = self.announce(due, now, &mut announced).await;
-            let (memories, failure) = match memories {
-                Ok(memories) => (memories, None),
-                Err(error) => (Vec::new(), Some(error)),
-            };
-            // Whatever went wrong, nobody who was announced is left in between.
-            self.inner.places().add_due(&announced, memories);
-            if let Some(error) = failure {
+            if let Err(error) = self.announce(due.sites, now).await {
                 return self.inner.rest(&error);
             }
         }
     }
 
-    /// Tells all who ask what is due from now on, and finds out what is remembered of these sites. Those at hosts that
-    /// want peace are put off.
-    async fn announce(
-        &self,
-        due: Vec<DueSite>,
-        now: DateTime<Utc>,
-        announced: &mut Vec<SiteId>,
-    ) -> Result<Vec<Remembered>, StoreError> {
+    /// Lets what is due wait for a place. Sites at hosts that want peace are put off.
+    async fn announce(&self, due: Vec<DueSite>, now: DateTime<Utc>) -> Result<(), StoreError> {
         let work = &self.inner.work;
         for site in due {
             if let Some(wait) = work.fetcher.peace(&site.url) {
@@ -367,11 +355,9 @@ impl Scheduler {
                 continue;
             }
             let id = work.store.number_check().await?;
-            if self.inner.places().announce(site.id, site.url, id) {
-                announced.push(site.id);
-            }
+            self.inner.places().announce(site.id, site.url, id);
         }
-        work.store.all_remembered(announced.clone()).await
+        Ok(())
     }
 }
 
@@ -421,7 +407,7 @@ impl Inner {
             let seat = self.lanes.seat();
             let runtime = seat.runtime.clone();
             // Nobody holds the places meanwhile: a runtime that is ending drops the task at once, and that gives one back.
-            let task = runtime.spawn(turn.take(seat, next.check, next.memory));
+            let task = runtime.spawn(turn.take(seat, next.check));
             self.places().set_task(site, check, task.abort_handle());
         }
     }
@@ -434,13 +420,10 @@ struct Turn {
 }
 
 impl Turn {
-    async fn take(self, seat: Seat, check: Arc<Numbered>, memory: Option<Remembered>) {
+    async fn take(self, seat: Seat, check: Arc<Numbered>) {
         let (work, site) = (&self.inner.work, self.site);
-        let remembered = match memory {
-            Some(memory) => Ok(Some(memory)),
-            None => work.store.remembered(site).await,
-        };
-        let memory = match remembered {
+        // On this thread, because what is allocated here is best used and freed here.
+        let memory = match work.store.remembered(site).await {
             Ok(Some(memory)) => memory,
             // It was removed a moment ago.
             Ok(None) => return,

@@ -10,11 +10,13 @@ use tokio::sync::OnceCell;
 use tokio::task::AbortHandle;
 use url::Url;
 
-use crate::memory::Remembered;
 use crate::site::{CheckId, SiteId, host_key};
 
 /// Sites that were read and are not saved yet, for each place.
 const UNSAVED: usize = 4;
+
+/// Sites that wait, for each place, when more are looked for: whoever looks walks past all that are under way.
+const WAITING: usize = 8;
 
 /// The places of a scheduler, and everyone who has one or wants one.
 pub(super) struct Places {
@@ -23,14 +25,16 @@ pub(super) struct Places {
     under_way: HashMap<SiteId, UnderWay>,
     /// Sites that somebody asked for, and that wait for a place.
     asked: VecDeque<SiteId>,
-    /// Sites that are due, with what is remembered of them, and that wait for a place.
-    due: VecDeque<Remembered>,
+    /// Sites that are due, and that wait for a place.
+    due: VecDeque<SiteId>,
     /// Hosts that are being read.
     hosts: HashSet<String>,
     /// The hosts of all that are under way, and of how many.
     busy: HashMap<String, usize>,
     /// Sites that are being saved.
     unsaved: usize,
+    /// Whether nothing else was due when it was last looked for.
+    is_all_due: bool,
 }
 
 struct UnderWay {
@@ -57,8 +61,6 @@ pub(super) struct Numbered {
 pub(super) struct Next {
     pub(super) site: SiteId,
     pub(super) check: Arc<Numbered>,
-    /// None if it was asked for.
-    pub(super) memory: Option<Remembered>,
 }
 
 impl Places {
@@ -71,6 +73,7 @@ impl Places {
             hosts: HashSet::new(),
             busy: HashMap::new(),
             unsaved: 0,
+            is_all_due: false,
         }
     }
 
@@ -95,27 +98,15 @@ impl Places {
         }
     }
 
-    /// Notes that a site is due, so that it is not found again; whether its host has time for it.
-    pub(super) fn announce(&mut self, site: SiteId, url: Url, id: CheckId) -> bool {
-        let is_busy = self.busy.contains_key(&host_key(&url));
-        if !is_busy {
-            self.begin(site, url, id);
+    /// Lets a site wait that is due, if its host has time for it.
+    pub(super) fn announce(&mut self, site: SiteId, url: Url, id: CheckId) {
+        if self.busy.contains_key(&host_key(&url)) {
+            // It is looked for again when its host is free.
+            self.is_all_due = false;
+            return;
         }
-        !is_busy
-    }
-
-    /// Lets the announced sites wait. Those of which nothing is remembered any more are forgotten.
-    pub(super) fn add_due(&mut self, announced: &[SiteId], memories: Vec<Remembered>) {
-        for memory in memories {
-            if self.under_way.contains_key(&memory.id()) {
-                self.due.push_back(memory);
-            }
-        }
-        for site in announced {
-            if !self.due.iter().any(|memory| memory.id() == *site) {
-                self.forget(*site);
-            }
-        }
+        self.due.push_back(site);
+        self.begin(site, url, id);
     }
 
     fn forget(&mut self, site: SiteId) -> Option<UnderWay> {
@@ -159,12 +150,11 @@ impl Places {
             under_way.is_some_and(|site| !self.hosts.contains(&site.host))
         };
         let asked = self.asked.iter().position(is_free);
-        let (site, memory) = match asked.and_then(|place| self.asked.remove(place)) {
-            Some(site) => (site, None),
+        let site = match asked.and_then(|place| self.asked.remove(place)) {
+            Some(site) => site,
             None => {
-                let place = self.due.iter().position(|memory| is_free(&memory.id()))?;
-                let memory = self.due.remove(place)?;
-                (memory.id(), Some(memory))
+                let place = self.due.iter().position(is_free)?;
+                self.due.remove(place)?
             }
         };
         let under_way = self.under_way.get_mut(&site)?;
@@ -173,7 +163,6 @@ impl Places {
         Some(Next {
             site,
             check: under_way.check.clone(),
-            memory,
         })
     }
 
@@ -213,15 +202,22 @@ impl Places {
     /// How many more sites should wait, so that no place is ever free for want of them.
     pub(super) fn wanted(&self) -> usize {
         match self.due.len() <= self.count {
-            true => 2 * self.count - self.due.len(),
+            true => WAITING * self.count - self.due.len(),
             false => 0,
         }
+    }
+
+    /// Notes whether those who wait and those who are under way are all that are due. Whatever becomes due later wakes the
+    /// scheduler by itself.
+    pub(super) fn note_due(&mut self, is_all: bool, at_busy_hosts: &[SiteId]) {
+        let mut others = at_busy_hosts.iter();
+        self.is_all_due = is_all && others.all(|site| self.under_way.contains_key(site));
     }
 
     /// Whether there is something to do: for a site that waits, or in finding more of them.
     pub(super) fn has_room(&self) -> bool {
         let is_somebody_waiting = !(self.asked.is_empty() && self.due.is_empty());
-        (is_somebody_waiting && !self.is_full()) || self.wanted() > 0
+        (is_somebody_waiting && !self.is_full()) || (self.wanted() > 0 && !self.is_all_due)
     }
 
     fn is_full(&self) -> bool {

@@ -18,8 +18,9 @@ const ABANDONED: &str = "The check was cut off when Sitebell stopped; it is done
 /// have to keep it up to date for the sake of one question at the next start.
 const BEGUN_LAST: u32 = 100_000;
 
-/// Checks for which numbers are reserved at once, so that a number costs no write.
-const NUMBERS_AT_ONCE: i64 = 256;
+/// Checks for which numbers are reserved at once, so that a number costs no write: whoever needs the next ones waits for
+/// all that is being written, and nothing is begun meanwhile.
+const NUMBERS_AT_ONCE: i64 = 4096;
 
 /// A check.
 #[derive(Debug, Clone, PartialEq, Eq)]

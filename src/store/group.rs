@@ -29,9 +29,15 @@ pub(super) struct Queue(Mutex<VecDeque<Box<dyn Write>>>);
 /// The answer to a write, or the panic that it ended with.
 pub(super) type Answer<T> = Result<Result<T, StoreError>, Box<dyn Any + Send>>;
 
-/// The answer, and the write itself, which goes back to whoever made it: what was allocated on one thread is best freed
-/// there.
-pub(super) type Done<T, F> = (Answer<T>, F);
+/// A write that was answered. It goes back to whoever made it, because what one thread has allocated and another frees
+/// makes the two wait for each other.
+pub(super) struct Done<T, F>(Box<Waiting<T, F>>);
+
+impl<T, F> Done<T, F> {
+    pub(super) fn into_answer(self) -> Answer<T> {
+        self.0.result.unwrap_or(Ok(Err(StoreError::Closed)))
+    }
+}
 
 impl Queue {
     /// Adds a write, which is answered when it is on the disk. If nobody waits for the answer any more, it is left out.
@@ -44,7 +50,7 @@ impl Queue {
         self.lock().push_back(Box::new(Waiting {
             act,
             result: None,
-            caller,
+            caller: Some(caller),
         }));
         answer
     }
@@ -162,7 +168,8 @@ trait Write: Send {
 struct Waiting<T, F> {
     act: F,
     result: Option<Answer<T>>,
-    caller: oneshot::Sender<Done<T, F>>,
+    /// None once it is answered.
+    caller: Option<oneshot::Sender<Done<T, F>>>,
 }
 
 impl<T, F> Write for Waiting<T, F>
@@ -171,7 +178,9 @@ where
     F: Fn(&Connection) -> Result<T, StoreError> + Send,
 {
     fn is_wanted(&self) -> bool {
-        !self.caller.is_closed()
+        self.caller
+            .as_ref()
+            .is_some_and(|caller| !caller.is_closed())
     }
 
     fn run(&mut self, db: &Connection) -> bool {
@@ -188,15 +197,21 @@ where
         matches!(self.result, Some(Ok(Ok(_))))
     }
 
-    fn answer(self: Box<Self>, path: &Path) {
-        let result = self.result.unwrap_or(Ok(Err(StoreError::Closed)));
-        // Whoever has gone meanwhile finds what was written.
-        let answer = result.map(|result| result.map_err(|error| error.at(path)));
-        let _ = self.caller.send((answer, self.act));
+    fn answer(mut self: Box<Self>, path: &Path) {
+        let answer = self.result.take();
+        self.result =
+            answer.map(|answer| answer.map(|result| result.map_err(|error| error.at(path))));
+        if let Some(caller) = self.caller.take() {
+            // Whoever has gone meanwhile finds what was written.
+            let _ = caller.send(Done(self));
+        }
     }
 
-    fn refuse(self: Box<Self>, error: StoreError) {
-        let _ = self.caller.send((Ok(Err(error)), self.act));
+    fn refuse(mut self: Box<Self>, error: StoreError) {
+        self.result = Some(Ok(Err(error)));
+        if let Some(caller) = self.caller.take() {
+            let _ = caller.send(Done(self));
+        }
     }
 }
 
@@ -226,7 +241,7 @@ mod tests {
     }
 
     fn is_kept<F>(mut done: oneshot::Receiver<Done<(), F>>) -> bool {
-        matches!(done.try_recv(), Ok((Ok(Ok(())), _)))
+        matches!(done.try_recv().map(Done::into_answer), Ok(Ok(Ok(()))))
     }
 
     #[test]
@@ -245,9 +260,8 @@ mod tests {
         });
         queue.run(&db, &path);
         assert!(is_kept(second));
-        assert!(matches!(
-            first.lock().unwrap().try_recv(),
-            Ok((Ok(Ok(())), _))
+        assert!(is_kept(
+            Arc::into_inner(first).unwrap().into_inner().unwrap()
         ));
         assert_eq!(names(&db), ["first", "second"]);
         assert!(db.is_autocommit());
@@ -280,7 +294,10 @@ mod tests {
         }
         assert!(is_kept(kept) && is_kept(last));
         assert!(!is_kept(at_first) && !is_kept(later));
-        assert!(matches!(panicking.try_recv(), Ok((Err(_), _))));
+        assert!(matches!(
+            panicking.try_recv().map(Done::into_answer),
+            Ok(Err(_))
+        ));
         assert_eq!(names(&db), ["kept", "last"]);
         queue.run(&db, folder.path());
         assert!(db.is_autocommit(), "nothing to do is no trouble");

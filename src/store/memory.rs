@@ -25,18 +25,21 @@ const FEW_CHANGES: u64 = 2_000;
 columns! {
     /// Of a site.
     Site: url, scheme_given, root, format, looked_at, title, about, described_by, status, is_paused, interval_secs,
-    failures
+    failures;
+    "FROM sites WHERE id = ?1"
 }
 
 columns! {
     /// Of a document.
-    Document: url, read_at, validators_url, etag, last_modified, problems, outline
+    Document: url, read_at, validators_url, etag, last_modified, problems, outline;
+    "FROM documents WHERE site = ?1"
 }
 
 columns! {
     /// Of a collection.
     Collection: id, identity, capability_list, title, about, described_by, is_own, last_processed, covered_until,
-    change_count, lists, list
+    change_count, lists, list;
+    "FROM collections WHERE site = ?1"
 }
 
 impl Store {
@@ -52,16 +55,6 @@ impl Store {
     /// What is recalled of a site at the beginning of a check.
     pub async fn remembered(&self, id: SiteId) -> Result<Option<Remembered>, StoreError> {
         self.read(move |db| remembered(db, self, id)).await
-    }
-
-    /// The same for several sites, in the same order, those left out that are not there.
-    pub async fn all_remembered(&self, ids: Vec<SiteId>) -> Result<Vec<Remembered>, StoreError> {
-        let store = self.clone();
-        self.read_long(move |db| {
-            let all = ids.iter().map(|id| remembered(db, &store, *id).transpose());
-            all.flatten().collect()
-        })
-        .await
     }
 
     /// The pages of a collection, to be asked for when they are needed.
@@ -110,8 +103,7 @@ fn memory(
     id: SiteId,
     round: Option<RoundMemory>,
 ) -> Result<Option<SiteMemory>, StoreError> {
-    let mut statement =
-        db.prepare_cached(&format!("SELECT {} FROM sites WHERE id = ?1", Site::LIST))?;
+    let mut statement = db.prepare_cached(Site::SELECT)?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else {
         return Ok(None);
@@ -147,10 +139,7 @@ fn documents(
     site: SiteId,
     near: &Url,
 ) -> Result<HashMap<Url, DocumentMemory>, StoreError> {
-    let mut statement = db.prepare_cached(&format!(
-        "SELECT {} FROM documents WHERE site = ?1",
-        Document::LIST
-    ))?;
+    let mut statement = db.prepare_cached(Document::SELECT)?;
     let mut rows = statement.query([site.0])?;
     let mut documents = HashMap::new();
     while let Some(row) = rows.next()? {
@@ -193,10 +182,7 @@ fn collections(
     site: SiteId,
     near: &Url,
 ) -> Result<Vec<CollectionMemory>, StoreError> {
-    let mut statement = db.prepare_cached(&format!(
-        "SELECT {} FROM collections WHERE site = ?1",
-        Collection::LIST
-    ))?;
+    let mut statement = db.prepare_cached(Collection::SELECT)?;
     let mut rows = statement.query([site.0])?;
     let mut collections = Vec::new();
     while let Some(row) = rows.next()? {
@@ -260,8 +246,12 @@ fn known(db: &Connection, collection: CollectionId) -> Result<Known, StoreError>
     );
     let mut rows = statement.query([collection.0])?;
     let mut whole = head.clone();
+    let number = |row: &Row<'_>, place, name| {
+        let number = row.get_ref(place)?.as_i64();
+        number.map_err(|_| StoreError::Unreadable(name))
+    };
     while let Some(row) = rows.next()? {
-        let shape = Shape::read(row.get(at)?, row.get(shape)?)?;
+        let shape = Shape::read(number(row, at, "at")?, number(row, shape, "shape")?)?;
         let tail = row.get_ref(url)?.as_str();
         let tail = tail.map_err(|_| StoreError::Unreadable("url"))?;
         whole.truncate(head.len());

@@ -41,7 +41,8 @@ mod wait;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -65,7 +66,7 @@ pub use self::report::{
     ACCOUNT_REPORTS, KeptReport, NewReport, NoRoom, ReportLine, VISITORS_SITE_REPORTS,
 };
 pub use self::save::Saved;
-pub use self::site::{DueSite, SiteRow};
+pub use self::site::{Due, DueSite, SiteRow};
 
 /// Reads that may run at the same time. Each is short, and each connection costs memory.
 const READERS: u32 = 4;
@@ -84,8 +85,8 @@ struct Inner {
     /// What is to be written next, by whoever gets hold of the writer.
     queue: group::Queue,
     readers: Arc<Semaphore>,
-    /// Connections for reading that nobody uses at the moment.
-    idle: Mutex<Vec<Connection>>,
+    /// Connections for reading that nobody uses at the moment, and the thread that used each last.
+    idle: Mutex<Vec<(ThreadId, Connection)>>,
     /// Numbers for the next checks.
     check_numbers: AsyncMutex<Range<i64>>,
 }
@@ -213,11 +214,12 @@ impl Store {
         F: Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
         let mut answer = self.inner.queue.add(act);
-        let heard = |answer: Result<group::Done<T, F>, _>| match answer {
-            Ok((Ok(result), _)) => result,
-            Ok((Err(panic), _)) => std::panic::resume_unwind(panic),
-            Err(_) => Err(StoreError::Closed),
-        };
+        let heard =
+            |answer: Result<group::Done<T, F>, _>| match answer.map(group::Done::into_answer) {
+                Ok(Ok(result)) => result,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(_) => Err(StoreError::Closed),
+            };
         if !patience.is_zero()
             && let Ok(answer) = timeout(patience, &mut answer).await
         {
@@ -258,17 +260,35 @@ impl Store {
 
 impl Inner {
     fn read<T>(&self, ask: impl Fn(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let idle = self.idle().pop();
-        let db = match idle {
+        let db = match self.idle_reader() {
             Some(db) => db,
             None => wait::patiently(|| file::open_to_read(&self.path))?,
         };
         let answer = wait::read(&db, ask);
-        self.idle().push(db);
+        self.idle().push((thread::current().id(), db));
         answer
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+    /// The connection that this thread used last, or any if there may be no more of them. What one thread has allocated
+    /// and another frees makes the two wait for each other, and a connection allocates and frees all the time.
+    fn idle_reader(&self) -> Option<Connection> {
+        let mut idle = self.idle();
+        let here = thread::current().id();
+        let place = match idle.iter().rposition(|(thread, _)| *thread == here) {
+            Some(place) => place,
+            None => {
+                // Whoever reads now has a connection or is about to take one.
+                let reading = READERS as usize - self.readers.available_permits();
+                if idle.len() + reading <= READERS as usize {
+                    return None;
+                }
+                idle.len().checked_sub(1)?
+            }
+        };
+        Some(idle.swap_remove(place).1)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<(ThreadId, Connection)>> {
         // A list of connections is whole even if somebody panicked.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }

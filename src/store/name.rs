@@ -35,7 +35,8 @@ impl Minter<'_> {
     /// The id of the `number`th thing of a kind.
     pub(super) fn mint(&self, kind: &str, number: &str) -> String {
         let host = tag::authority(self.url);
-        let day = self.now.format("%Y-%m-%d");
+        // A date writes itself as such an id wants it.
+        let day = self.now.date_naive();
         format!(
             "tag:{host},{day}:sitebell:{}:{kind}:{number}",
             self.instance

@@ -12,7 +12,8 @@ use crate::text::address::parse_near;
 
 columns! {
     /// Of a round and its site.
-    Memory: url, scheme_given, interval_secs, round_at, read_at, documents, covered, problems
+    Memory: url, scheme_given, interval_secs, round_at, read_at, documents, covered, problems;
+    "FROM rounds JOIN sites ON sites.id = rounds.site WHERE rounds.site = ?1"
 }
 
 /// A document of a round. The address that gave the validators is left out if it is the one that is asked for.
@@ -29,10 +30,7 @@ struct StopForm {
 
 /// The round of a site, if it has one.
 pub(super) fn of(db: &Connection, id: SiteId) -> Result<Option<RoundMemory>, StoreError> {
-    let mut statement = db.prepare_cached(&format!(
-        "SELECT {} FROM rounds JOIN sites ON sites.id = rounds.site WHERE rounds.site = ?1",
-        Memory::LIST
-    ))?;
+    let mut statement = db.prepare_cached(Memory::SELECT)?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else {
         return Ok(None);

@@ -205,9 +205,9 @@ fn save_collection(
         next.entry += i64::from(entry.is_for_site);
         saved.is_visible = true;
     }
-    let update = "UPDATE collections SET identity = ?2, title = ?3, is_own = ?4, change_count = change_count + ?5,
-           next_entry = ?6, last_processed = ?7, covered_until = ?8, capability_list = ?9, described_by = ?10,
-           about = ?11, lists = ?12, list = ?13
+    let update = "UPDATE collections SET title = ?2, is_own = ?3, change_count = change_count + ?4, next_entry = ?5,
+           last_processed = ?6, covered_until = ?7, capability_list = ?8, described_by = ?9, about = ?10, lists = ?11,
+           list = ?12
          WHERE id = ?1";
     match &record.pages {
         Some(record) => saved.is_reworded |= pages::write(db, id, &head, &record.writes)?,
@@ -216,9 +216,13 @@ fn save_collection(
     }
     saved.is_reworded |= !found.looks_the_same;
     let pages = record.pages.as_ref();
+    if !found.has_identity {
+        // Apart, because it stands in an index, which would be written anew every time.
+        db.prepare_cached("UPDATE collections SET identity = ?2 WHERE id = ?1")?
+            .execute((id.0, record.identity.as_str()))?;
+    }
     db.prepare_cached(update)?.execute((
         id.0,
-        record.identity.as_str(),
         &record.title,
         record.is_own,
         next.n - before,
@@ -241,6 +245,8 @@ struct Found {
     /// The place of its next entry.
     next_entry: i64,
     has_pages: bool,
+    /// Whether it is still identified by the same address.
+    has_identity: bool,
     /// Whether it says now what it said before about itself.
     looks_the_same: bool,
 }
@@ -256,9 +262,8 @@ fn find(
         None => "identity = ?3",
     };
     let sql = format!(
-        "SELECT id, head, next_entry, list IS NOT NULL AS has_pages,
-           identity = ?3 AND title = ?4 AND is_own = ?5 AND capability_list IS ?6 AND described_by IS ?7
-             AND about IS ?8 AS looks_the_same
+        "SELECT id, head, next_entry, list IS NOT NULL AS has_pages, identity = ?3 AS has_identity,
+           title = ?4 AND is_own = ?5 AND capability_list IS ?6 AND described_by IS ?7 AND about IS ?8 AS looks_the_same
          FROM collections WHERE site = ?1 AND {by}"
     );
     let found = db
@@ -275,12 +280,14 @@ fn find(
                 json::from_about(&record.about),
             ),
             |row| {
+                let has_identity = row.get("has_identity")?;
                 Ok(Found {
                     id: CollectionId(row.get("id")?),
                     head: row.get("head")?,
                     next_entry: row.get("next_entry")?,
                     has_pages: row.get("has_pages")?,
-                    looks_the_same: row.get("looks_the_same")?,
+                    has_identity,
+                    looks_the_same: has_identity && row.get("looks_the_same")?,
                 })
             },
         )
@@ -327,6 +334,7 @@ fn add(
         head,
         next_entry: 0,
         has_pages: false,
+        has_identity: true,
         looks_the_same: false,
     })
 }
@@ -339,24 +347,31 @@ fn save_documents(
     if documents.is_empty() {
         return Ok(());
     }
+    // Mostly it is there, and then this takes less than to insert it and meet it.
+    let mut update = db.prepare_cached(
+        "UPDATE documents SET read_at = ?3, validators_url = ?4, etag = ?5, last_modified = ?6, problems = ?7, outline = ?8
+         WHERE site = ?1 AND url = ?2",
+    )?;
     let mut insert = db.prepare_cached(
         "INSERT INTO documents (site, url, read_at, validators_url, etag, last_modified, problems, outline)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-         ON CONFLICT (site, url) DO UPDATE SET read_at = ?3, validators_url = ?4, etag = ?5, last_modified = ?6,
-           problems = ?7, outline = ?8",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     for (url, document) in documents {
         let validators = document.validators.as_ref();
-        insert.execute((
+        let problems = check::problems_as_column(&document.problems);
+        let values = (
             site.0,
             url.as_str(),
             micros(document.read_at),
             validators.map(|validators| validators.url.as_str()),
             validators.and_then(|validators| validators.etag.as_deref()),
             validators.and_then(|validators| validators.last_modified.as_deref()),
-            check::problems_as_column(&document.problems),
+            &problems,
             &document.outline,
-        ))?;
+        );
+        if update.execute(values)? == 0 {
+            insert.execute(values)?;
+        }
     }
     Ok(())
 }

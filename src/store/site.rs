@@ -17,18 +17,11 @@ use crate::site::{About, Format, SiteId, SiteStatus, SiteUrl, host_key};
 const FIRST_INTERVAL_SECS: i64 = 0;
 
 columns! {
-    /// Of a site that is due.
-    Due: id, url, host
-}
-
-/// What is due, answered from the index alone, and in its order, so that whoever has enough can stop.
-fn due_sites() -> String {
-    format!(
-        "SELECT {} FROM sites
-         WHERE is_paused = 0 AND next_check_at / 900000000 <= ?1 / 900000000 AND next_check_at <= ?1
-         ORDER BY next_check_at / 900000000, id",
-        Due::LIST
-    )
+    /// Of what is due, answered from the index alone, and in its order, so that whoever has enough can stop.
+    DueColumn: id, url, host;
+    "FROM sites
+     WHERE is_paused = 0 AND next_check_at / 900000000 <= ?1 / 900000000 AND next_check_at <= ?1
+     ORDER BY next_check_at / 900000000, id"
 }
 
 /// A site with its collections.
@@ -77,6 +70,15 @@ pub struct DueSite {
     pub url: Url,
     /// Its host.
     pub host: String,
+}
+
+/// What is due.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Due {
+    /// What can be checked, up to the limit.
+    pub sites: Vec<DueSite>,
+    /// What was passed over on the way.
+    pub at_busy_hosts: Vec<SiteId>,
 }
 
 impl Store {
@@ -243,23 +245,25 @@ impl Store {
         now: DateTime<Utc>,
         limit: u32,
         busy: &[String],
-    ) -> Result<Vec<DueSite>, StoreError> {
+    ) -> Result<Due, StoreError> {
         let busy: HashSet<&str> = busy.iter().map(String::as_str).collect();
         self.read(|db| {
-            let mut statement = db.prepare_cached(&due_sites())?;
+            let mut statement = db.prepare_cached(DueColumn::SELECT)?;
             let mut rows = statement.query([micros(now)])?;
-            let mut due = Vec::new();
-            while due.len() < limit as usize
+            let mut due = Due::default();
+            while due.sites.len() < limit as usize
                 && let Some(row) = rows.next()?
             {
-                let host = row.get_ref(Due::host as usize)?.as_str();
+                let id = SiteId(value::get(row, DueColumn::id)?);
+                let host = row.get_ref(DueColumn::host as usize)?.as_str();
                 let host = host.map_err(|_| StoreError::Unreadable("host"))?;
                 if busy.contains(host) {
+                    due.at_busy_hosts.push(id);
                     continue;
                 }
-                due.push(DueSite {
-                    id: SiteId(value::get(row, Due::id)?),
-                    url: value::url(row, Due::url)?,
+                due.sites.push(DueSite {
+                    id,
+                    url: value::url(row, DueColumn::url)?,
                     host: host.to_owned(),
                 });
             }
@@ -420,7 +424,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = file::open(folder.path(), migrate::MIGRATIONS).unwrap();
         let mut plan = db
-            .prepare(&format!("EXPLAIN QUERY PLAN {}", due_sites()))
+            .prepare(&format!("EXPLAIN QUERY PLAN {}", DueColumn::SELECT))
             .unwrap();
         let steps = plan.query_map([0], |row| row.get("detail")).unwrap();
         let steps: Vec<String> = steps.collect::<Result<_, _>>().unwrap();

@@ -9,7 +9,7 @@ use super::error::StoreError;
 use crate::text::address::parse_near;
 
 /// Where a value is in a row. By its name, which is looked for among those of all columns; or, where rows are read by the
-/// thousand, by its place in a list of [`columns`].
+/// thousand, by its place in a statement of [`columns`].
 pub(super) trait Column: Copy {
     /// Its name.
     fn name(self) -> &'static str;
@@ -27,16 +27,18 @@ impl Column for &'static str {
     }
 }
 
-/// The columns that a statement asks for, in their order: a list for the statement, and a name for each place.
+/// A statement that asks for some columns, and a name for the place of each. The statement is put together when this is
+/// compiled, because it is asked thousands of times.
 macro_rules! columns {
-    ($(#[doc = $doc:literal])* $list:ident: $first:ident $(, $rest:ident)* $(,)?) => {
+    ($(#[doc = $doc:literal])* $list:ident: $first:ident $(, $rest:ident)*; $of:literal) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy)]
         #[allow(non_camel_case_types)] // Named as in the schema.
         enum $list { $first $(, $rest)* }
 
         impl $list {
-            const LIST: &'static str = concat!(stringify!($first) $(, ", ", stringify!($rest))*);
+            const SELECT: &'static str =
+                concat!("SELECT ", stringify!($first) $(, ", ", stringify!($rest))*, " ", $of);
         }
 
         impl $crate::store::value::Column for $list {

@@ -393,7 +393,7 @@ async fn sites_are_due_when_their_time_has_come_and_they_are_not_paused() {
             .due(now() + TimeDelta::hours(hours), 10, &[])
             .await
             .unwrap();
-        due.into_iter().map(|due| due.id).collect()
+        due.sites.into_iter().map(|due| due.id).collect()
     };
     assert_eq!(due(-1).await, []);
     assert_eq!(due(0).await, [site]);
