@@ -113,6 +113,7 @@ pub(super) async fn walk(
         let mut known = memory.into_iter().flat_map(|memory| &memory.collections);
         known.find(|known| known.identity == *id)
     };
+    let mut never_begun: Vec<Url> = Vec::new();
     sections.retain(|(section, listed_in)| {
         let has_begun = known(&identity(section)).is_some_and(|known| known.pages.is_some());
         if section.snapshots.is_empty() && !has_begun {
@@ -122,6 +123,8 @@ pub(super) async fn walk(
             );
             let problem = Problem::new(Code::NoWholeList, listed_in, message);
             loader.problems.add(problem);
+            // One of all pages would be left out where there are others.
+            never_begun.extend((!section.has_all).then(|| listed_in.clone()));
             return false;
         }
         true
@@ -155,7 +158,7 @@ pub(super) async fn walk(
     });
     let unread_since = states.filter_map(|state| state.unread_beside_since).min();
     let unread_since = unread_since.unwrap_or(now);
-    let mut unread: Vec<&Url> = Vec::new();
+    let mut unread: Vec<&Url> = never_begun.iter().collect();
     let is_overdue = |since: DateTime<Utc>| since + PATIENCE <= now;
     let mut is_complete = failed.is_empty();
     for (section, listed_in) in &sections {

@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use self::dates::is_later;
+use self::dates::{is_later, kept};
 pub use self::overlap::{Held, settle};
 pub use self::stand_in::plan_stand_in;
 use crate::change::ChangeKind;
@@ -454,7 +454,7 @@ impl Planning {
                 page.state.is_missing = false;
                 page.state.is_passing &= !self.sighted.has_settled(place);
                 if let Some(sight) = self.sighted.other.get(&place) {
-                    page.stamp = self.kept(page.stamp, sight.stamp);
+                    page.stamp = kept(page.stamp, sight.stamp, self.now);
                     page.hash = sight.hash;
                 }
                 page.part = self.sighted.moved.get(&place).copied().unwrap_or(page.part);

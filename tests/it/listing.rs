@@ -314,7 +314,7 @@ async fn a_news_sitemap_may_be_empty() {
     assert_eq!(follower.check().await.len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_part_of_a_site_makes_one_short_entry() {
     let den = Den::empty();
     let pages = |range: std::ops::Range<usize>| {

@@ -26,6 +26,7 @@ use sitebell::web::paths::Paths;
 use sitebell::web::report::Reports;
 use sitebell::web::{self, People, Service};
 use tempfile::TempDir;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use url::Url;
 
 use crate::ask::{Answered, Ask};
@@ -167,6 +168,12 @@ impl World {
     }
 
     pub async fn start(&mut self) {
+        let flavor = Handle::current().runtime_flavor();
+        assert_eq!(
+            flavor,
+            RuntimeFlavor::MultiThread,
+            "asking holds up the thread that the service works on"
+        );
         let store = Store::open(self.folder.path()).await.unwrap();
         let fetcher = Fetcher::with_lookup(self.fetch.clone(), Arc::new(Loopback)).unwrap();
         let fetcher = Arc::new(fetcher);

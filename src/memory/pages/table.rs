@@ -102,6 +102,11 @@ impl PageTable {
         self.stamps[place]
     }
 
+    /// Remembers another date of it.
+    pub fn set_stamp(&mut self, place: usize, stamp: Stamp) {
+        self.stamps[place] = stamp;
+    }
+
     /// What else is said about it.
     pub fn extra(&self, place: usize) -> Option<&Extra> {
         self.extras.get(&place).map(|extra| &**extra)

@@ -2,7 +2,7 @@
 //!
 //! Many are those of the last build, or of the moment in which somebody asked; they tell nothing about single pages.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Planning;
 use crate::memory::Stamp;
@@ -88,18 +88,6 @@ impl Planning {
         count >= ENOUGH_DATES
     }
 
-    /// A date that goes back is a mistake now or was one before. It is remembered only where it corrects a date that
-    /// cannot have been true, or else a server that is a little behind would announce a page again and again.
-    pub(super) fn kept(&self, before: Stamp, now: Stamp) -> Stamp {
-        let was_ahead = before
-            .moment()
-            .is_some_and(|moment| moment.start() > self.now + AHEAD);
-        match was_ahead {
-            true => now,
-            false => before.max(now),
-        }
-    }
-
     /// The time of a change: what the list says, if that can be, and else when it was found.
     pub(super) fn time(&self, stamp: Stamp) -> Moment {
         let is_of_list = self.state.is_made_anew || self.has_dates;
@@ -128,6 +116,19 @@ impl Planning {
         }
         self.state.edited_at = self.made_at;
         self.time(Stamp::NONE)
+    }
+}
+
+/// What is remembered of two dates of a page. One that goes back is a mistake now or was one before. It is remembered only
+/// where it corrects a date that cannot have been true, or else a server that is a little behind would announce a page again
+/// and again. `read_at` is when the second one was read.
+pub(super) fn kept(before: Stamp, now: Stamp, read_at: DateTime<Utc>) -> Stamp {
+    let was_ahead = before
+        .moment()
+        .is_some_and(|moment| moment.start() > read_at + AHEAD);
+    match was_ahead {
+        true => now,
+        false => before.max(now),
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::{Event, Plan, Which, is_later};
+use super::{Event, Plan, Which, is_later, kept};
 use crate::change::ChangeKind;
 use crate::memory::{KnownPage, PageKey, Stamp};
 use crate::site::CollectionId;
@@ -98,6 +98,13 @@ pub fn settle(
         let apart = events.filter(|(_, event)| !telling.is_news(*own, plan, event));
         plan.apart = apart.map(|(number, _)| number).collect();
         telling.keep_what_was_told(*own, plan);
+    }
+    for (own, plan) in &mut *plans {
+        // Also of those that are too many to be named.
+        let removed = plan.writes.remove.iter().copied();
+        let gone = removed.filter(|key| !telling.after.has(*own, *key, held));
+        telling.gone.extend(gone);
+        plan.remember_what_was_told(*own, held);
     }
     for (key, stamp) in telling.kept {
         plans
@@ -259,6 +266,23 @@ impl Plan {
         match page {
             Which::Known(place) => self.sighted.known.get(place).key,
             Which::Fresh(place) => PageKey::of(self.sighted.fresh.url(place)),
+        }
+    }
+
+    /// A page that comes back to the collection that dropped it may be older than what was told of it then, which would be
+    /// told again.
+    fn remember_what_was_told(&mut self, own: Option<CollectionId>, held: &Held) {
+        for event in &self.events {
+            let Which::Fresh(place) = event.page else {
+                continue;
+            };
+            let key = PageKey::of(self.sighted.fresh.url(place));
+            // Of its own, a collection has only what it has dropped beside what it has.
+            let mut beside = held.beside(own, key);
+            if let Some((_, page)) = beside.find(|(holder, _)| Some(*holder) == own) {
+                let stamp = kept(page.stamp, self.sighted.fresh.stamp(place), self.now);
+                self.sighted.fresh.set_stamp(place, stamp);
+            }
         }
     }
 

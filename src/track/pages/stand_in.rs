@@ -6,7 +6,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{ListFinding, Plan, Planning, Which, usual};
+use super::{ListFinding, Plan, Planning, Which, kept, usual};
 use crate::memory::{ListState, PageTable};
 
 /// Decides what is new by a list that stands in for that of which `state` is remembered.
@@ -30,7 +30,7 @@ impl Planning {
                 continue;
             };
             let mut page = self.sighted.known.get(place);
-            page.stamp = self.kept(page.stamp, self.sighted.other[&place].stamp);
+            page.stamp = kept(page.stamp, self.sighted.other[&place].stamp, self.now);
             self.writes.update.push(page);
         }
     }

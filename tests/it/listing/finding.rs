@@ -472,7 +472,7 @@ async fn a_list_that_is_broken_when_a_better_format_is_looked_for_is_not_nothing
     assert_eq!(follower.check().await, NONE);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_of_a_site_says_why_nothing_better_is_read() {
     let den = Den::empty();
     den.html("/", "<title>The Fox Den</title>");

@@ -328,6 +328,32 @@ async fn pages_of_a_section_that_was_never_read_are_told_by_the_plain_entries() 
 }
 
 #[tokio::test]
+async fn pages_of_a_section_without_a_snapshot_to_begin_with_are_told_by_the_plain_entries() {
+    let mut offering = Offering::new(&[("blog", &[A]), ("news", &[B])]).await;
+    offering.offer_snapshot("blog", false);
+    offering.plain(&[A, B]);
+    let line = ["updated /b 2026-03-02"];
+    let expected = told(&[("news", &line), ("site", &line)]);
+    assert_eq!(offering.check().await, expected);
+    for _ in 0..2 {
+        assert_eq!(offering.check().await, told(&[]));
+    }
+    offering.plain(&[A, B, "/late 2026-03-12"]);
+    let expected = by_plain(&["created /late 2026-03-12"]);
+    assert_eq!(offering.check().await, expected);
+    // It starts like any other when there is a snapshot at last.
+    offering.offer_snapshot("blog", true);
+    offering.section("blog", &[A, "/late 2026-03-12T10:00:00Z"]);
+    let (a, late) = (
+        "updated /a 2026-03-01",
+        "updated /late 2026-03-12T10:00:00Z",
+    );
+    let expected = told(&[("blog", &[a, late]), ("site", &[a])]);
+    assert_eq!(offering.check().await, expected);
+    assert_eq!(offering.check().await, told(&[]));
+}
+
+#[tokio::test]
 async fn a_section_that_is_read_before_long_begins_no_collection_of_plain_entries() {
     let mut offering = never_read(&[A, B, ABOUT]).await;
     assert_eq!(offering.check().await, told(&[]));

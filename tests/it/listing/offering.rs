@@ -28,6 +28,8 @@ pub struct Offering {
 struct Section {
     pages: Vec<String>,
     is_broken: bool,
+    /// Nothing but what changed is offered.
+    has_no_snapshot: bool,
 }
 
 impl Offering {
@@ -67,6 +69,11 @@ impl Offering {
         self.sections.get_mut(name).unwrap().is_broken = false;
     }
 
+    /// The section offers nothing but what changed, or its snapshot as well.
+    pub fn offer_snapshot(&mut self, name: &str, is_offered: bool) {
+        self.sections.get_mut(name).unwrap().has_no_snapshot = !is_offered;
+    }
+
     /// The sitemap has these plain entries from now on.
     pub fn plain(&mut self, pages: &[&str]) {
         self.plain = pages.iter().map(|page| (*page).to_owned()).collect();
@@ -80,9 +87,13 @@ impl Offering {
         let mut offers = String::new();
         for (name, section) in &self.sections {
             let url = self.den.url(&format!("/{name}.scp"));
+            let kind = match section.has_no_snapshot {
+                true => "scp:delta period='1' since='2026-03-01T00:00:00Z'",
+                false => "scp:collection type='snapshot'",
+            };
             offers += &format!(
                 "<scp:section name='{name}' updateFreq='daily' pages='~4'/>
-                 <scp:collection section='{name}' type='snapshot' url='{url}' generated='{made}'
+                 <{kind} section='{name}' url='{url}' generated='{made}'
                    expires='2999-01-01T00:00:00Z' pages='4' size='1'/>"
             );
             let mut lines = vec![format!(

@@ -296,6 +296,56 @@ async fn nothing_of_a_page_is_remembered_once_the_last_section_has_let_go_of_it(
     );
 }
 
+#[tokio::test]
+async fn pages_that_go_with_many_others_are_news_when_they_come_back_like_any_others() {
+    let dated = |day: u32| -> Vec<String> {
+        let page = |n: u32| format!("/p{n:02} 2026-03-{:02}T{:02}:00:00Z", day + n / 24, n % 24);
+        (0..40).map(page).collect()
+    };
+    let (older, newer) = (dated(1), dated(5));
+    fn with<'a>(page: &'a str, others: &'a [String]) -> Vec<&'a str> {
+        let others = others.iter().map(String::as_str);
+        [page].into_iter().chain(others).collect()
+    }
+    let mut offering = Offering::new(&[]).await;
+    offering.section("blog", &with(A, &newer));
+    offering.section("news", &with(C, &older));
+    offering.check().await;
+    // First they leave the section that told the newer dates, and then the site. Twenty of them are named.
+    for (section, page) in [("blog", A), ("news", C)] {
+        offering.section(section, &[page]);
+        assert_eq!(offering.check().await, told(&[]));
+        assert_eq!(offering.check().await[section].len(), 20);
+    }
+    offering.section("news", &with(C, &newer[..15]));
+    let told = offering.check().await;
+    assert_eq!((told["news"].len(), told["site"].len()), (15, 15));
+}
+
+#[tokio::test]
+async fn an_edit_is_told_once_though_its_page_comes_back_with_an_older_date_first() {
+    let mut offering = overlapping().await;
+    let edited = "/b 2026-03-12T09:00:00Z";
+    offering.section("blog", &[A, edited]);
+    assert!(offering.check().await.contains_key("site"));
+    offering.section("blog", &[A]);
+    offering.check().await;
+    offering.check().await;
+    offering.section("blog", &[A, "/b 2026-03-05"]);
+    let expected = told(&[("blog", &["created /b 2026-03-05"])]);
+    assert_eq!(offering.check().await, expected);
+    for section in ["blog", "news"] {
+        offering.section(section, &[A, C, edited]);
+        let told = offering.check().await;
+        assert!(!told.contains_key("site"), "{told:?}");
+    }
+    let edited = "/b 2026-03-18T09:00:00Z";
+    offering.section("blog", &[A, C, edited]);
+    let line = &["updated /b 2026-03-18T09:00:00Z"][..];
+    let expected = told(&[("blog", line), ("site", line)]);
+    assert_eq!(offering.check().await, expected);
+}
+
 /// Serves two collections that list their pages; of a collection without pages nothing can be read.
 fn resource_lists(den: &Den, lists: [(&str, &[&str]); 2]) {
     for (name, pages) in lists {
