@@ -5,7 +5,7 @@
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use crate::text::{readable_address, tag};
+use crate::text::{readable_address, readable_segment, tag};
 
 /// Longer names are of no help to anybody.
 const MAX_SLUG_CHARS: usize = 60;
@@ -59,7 +59,11 @@ pub(super) fn collection_slug<E>(
 ) -> Result<String, E> {
     let address = readable_address(identity);
     let (host, path) = address.split_once('/').unwrap_or((&address, ""));
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    // Sections of one document differ in this alone.
+    let fragment = identity.fragment().map(readable_segment);
+    let parts: Vec<&str> = (path.split('/').chain(fragment.as_deref()))
+        .filter(|part| !part.is_empty())
+        .collect();
     let mut candidates: Vec<String> = (0..parts.len())
         .rev()
         .map(|first| slug(&parts[first..].join("-")))
@@ -165,6 +169,9 @@ mod tests {
                 "https://example.com/feed/",
                 "https://example.com/%E7%8B%90/",
                 "https://example.com/---/",
+                "https://example.com/#blog",
+                "https://example.com/b/#blog",
+                "https://example.com/#%E7%8B%90.%E7%8B%B8",
             ],
             true,
         );
@@ -176,6 +183,9 @@ mod tests {
             "feed-2",
             "狐",
             "site",
+            "blog",
+            "b-blog",
+            "狐.狸",
         ];
         assert_eq!(names, expected);
     }

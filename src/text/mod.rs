@@ -10,7 +10,7 @@ pub mod tag;
 
 use std::fmt::Write as _;
 
-pub use self::readable::{readable, readable_address, readable_name};
+pub use self::readable::{readable, readable_address, readable_name, readable_segment};
 
 /// The longest address that is taken for one: the limit of the Sitemaps protocol.
 pub const MAX_ADDRESS_CHARS: usize = 2_048;

@@ -119,8 +119,8 @@ fn without_extension(name: &str) -> Option<&str> {
     }
 }
 
-/// A part of the path in its own letters, if those are all there is in it.
-fn readable_segment(segment: &str) -> String {
+/// A part of an address in its own letters, if those are all there is in it.
+pub fn readable_segment(segment: &str) -> String {
     let decoded = percent_decode_str(segment).decode_utf8();
     match decoded {
         Ok(text)

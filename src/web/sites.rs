@@ -150,6 +150,8 @@ struct FeedLine {
 struct Trouble {
     title: &'static str,
     sentence: String,
+    /// The document that it is about, and the line there, unless it is about the site.
+    place: Option<(String, Option<u32>)>,
     fix: &'static str,
     is_bad: bool,
 }
@@ -405,6 +407,7 @@ fn trouble(site: &SiteRow, check: &CheckRow) -> Option<Trouble> {
             true => check.summary.clone(),
             false => sentence(&worst.sentence()),
         },
+        place: (!is_failing).then(|| (worst.document.clone(), worst.line)),
         fix: worst.code.fix(),
         is_bad: is_failing,
     })

@@ -228,6 +228,17 @@ async fn an_author_reads_what_is_wrong_where_and_how_to_put_it_right() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_a_site_names_the_document_and_the_line_that_need_care() {
+    let world = world().await;
+    let den = Den::new();
+    let changes = ["created /a 2026-03-01", "created /b yesterday"];
+    den.change_list("/changelist.xml", "from='2026-01-01'", &changes);
+    let page = read(&world, &mut Person::at(world.address()), &den).await;
+    let place = format!("In <bdi>{}</bdi>, line ", den.url("/changelist.xml"));
+    assert!(page.text().contains(&place), "{}", page.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn somebody_follows_a_site_or_single_collections_and_takes_it_back() {
     let world = world().await;
     let den = two_collections();

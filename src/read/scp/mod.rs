@@ -267,7 +267,10 @@ impl File<'_, '_> {
                 } else {
                     Code::ScpInvalid
                 };
-                self.refuse(code, format!("the page on this line is not whole: {error}"))
+                self.refuse(
+                    code,
+                    format!("the page on this line is not whole: {}", in_line(&error)),
+                )
             })?,
         };
         if raw.content.blocks > MAX_BLOCKS {
@@ -308,7 +311,10 @@ impl File<'_, '_> {
         let head: Head = serde_json::from_slice(text).map_err(|error| {
             self.refuse(
                 Code::ScpInvalid,
-                format!("the first line describes no collection: {error}"),
+                format!(
+                    "the first line describes no collection: {}",
+                    in_line(&error)
+                ),
             )
         })?;
         let list = head.collection.list();
@@ -518,4 +524,10 @@ enum Name {
     Level,
     #[serde(other)]
     Other,
+}
+/// What is wrong with a line, which the parser takes for a whole document.
+fn in_line(error: &serde_json::Error) -> String {
+    error
+        .to_string()
+        .replacen(" at line 1 column ", " at column ", 1)
 }
