@@ -212,7 +212,7 @@ impl Scheduler {
             if *self.inner.stopping.borrow() {
                 return Err(AskError::Stopping);
             }
-            match places.check_of(site) {
+            match places.check_for(site) {
                 Some(check) => check,
                 None => {
                     if let Some(wait) = self.inner.work.fetcher.peace(&row.url) {

@@ -77,9 +77,14 @@ impl Places {
         }
     }
 
-    /// The check of a site that is under way.
-    pub(super) fn check_of(&self, site: SiteId) -> Option<Arc<Numbered>> {
+    /// The check of a site that is under way, for somebody who asks for it: if it waits, it goes before those that are only
+    /// due.
+    pub(super) fn check_for(&mut self, site: SiteId) -> Option<Arc<Numbered>> {
         let under_way = self.under_way.get(&site)?;
+        if let Some(place) = self.due.iter().position(|due| *due == site) {
+            self.due.remove(place);
+            self.asked.push_back(site);
+        }
         Some(under_way.check.clone())
     }
 

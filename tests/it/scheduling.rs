@@ -194,6 +194,28 @@ async fn whoever_asks_while_a_site_is_read_gets_the_check_that_is_under_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_site_that_somebody_asks_for_goes_before_those_that_are_only_due() {
+    let [busy, due, asked] = ["a.example", "b.example", "c.example"].map(den_called);
+    let gate = Gate::default();
+    busy.site
+        .serve(WELL_KNOWN, Reply::status(404).behind(&gate));
+    let world = World::with(open_settings(), 1).await;
+    let mut sites = Vec::new();
+    for den in [&busy, &due, &asked] {
+        sites.push(add(&world, den).await);
+    }
+    world.scheduler().wake();
+    until(|| !busy.site.requests().is_empty()).await;
+    world.scheduler().check_now(sites[2]).await.unwrap();
+    gate.open();
+    world.scheduler().idle().await;
+    let first = |den: &Den| den.site.requests()[0].at;
+    assert!(first(&asked) < first(&due));
+    let checks = world.store().checks(sites[2], None, 10).await.unwrap();
+    assert_eq!(checks.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_asks_for_peace_has_it_from_everybody_and_after_a_restart() {
     let den = Den::new();
     den.site

@@ -170,7 +170,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn by_hand() {
     let recipe = Recipe {
         page: "by-hand.md",
@@ -203,7 +203,7 @@ async fn by_hand() {
     Project::new(recipe).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the generators: tests/recipes"]
 async fn hugo() {
     let recipe = Recipe {
@@ -238,7 +238,7 @@ async fn hugo() {
     Project::new(recipe).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the generators: tests/recipes"]
 async fn jekyll() {
     let recipe = Recipe {
@@ -275,7 +275,7 @@ async fn jekyll() {
     Project::new(recipe).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the generators: tests/recipes"]
 async fn pelican() {
     let recipe = Recipe {
@@ -304,7 +304,7 @@ async fn pelican() {
     Project::new(recipe).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the generators: tests/recipes"]
 async fn eleventy() {
     let recipe = Recipe {
@@ -339,7 +339,7 @@ async fn eleventy() {
     Project::new(recipe).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the generators: tests/recipes"]
 async fn astro() {
     let recipe = Recipe {
@@ -381,7 +381,7 @@ async fn astro() {
     Project::new(recipe).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs the generators: tests/recipes"]
 async fn mkdocs() {
     let recipe = Recipe {
