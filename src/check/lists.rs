@@ -23,6 +23,9 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 /// From this size on, a single Change List should be split.
 const LARGE_CHANGE_LIST: usize = 1_000;
 
+/// So long is waited for the last words of a list that is named no more and cannot be read.
+const PATIENCE: TimeDelta = TimeDelta::days(30);
+
 /// What the lists of a collection told.
 #[derive(Default)]
 pub(super) struct Told {
@@ -254,10 +257,20 @@ impl<'a, 'b> Lists<'a, 'b> {
                 }
                 Ok(_) => {}
                 Err(LoadError::Fetch(error)) if is_not_there(&error) && !are_names_missing => {}
-                // It may come back; then nothing must have been forgotten.
-                Err(_) => self.told.lists.push(list.clone()),
+                // It may come back; then nothing must have been forgotten. But it is not waited for in vain for ever.
+                Err(error) if are_names_missing || self.is_of_late(list) => {
+                    self.told.lists.push(list.clone());
+                    self.miss(error.problem(&list.url, &self.home));
+                }
+                Err(_) => {}
             }
         }
+    }
+
+    /// Whether changes were taken from a list lately. What was never read as a Change List has none to come back with.
+    fn is_of_late(&self, list: &ListMemory) -> bool {
+        list.read_at
+            .is_some_and(|read_at| read_at + PATIENCE > self.now)
     }
 
     fn is_something_missing(&self) -> bool {
@@ -452,11 +465,12 @@ fn is_archive(loaded: &Loaded) -> bool {
     )
 }
 
+/// Whether there is no such document. A server that only refuses to answer says nothing about that.
 pub(super) fn is_not_there(error: &FetchError) -> bool {
     matches!(
         error,
         FetchError::Status {
-            status: 400..=499,
+            status: 404 | 410,
             ..
         }
     )

@@ -115,6 +115,12 @@ impl Follower {
             .remove(0)
     }
 
+    /// The names of what the last check found wrong.
+    pub async fn problems(&self) -> Vec<&'static str> {
+        let problems = self.last_check().await.problems;
+        problems.iter().map(|problem| problem.code.name()).collect()
+    }
+
     /// The site as it is kept.
     pub async fn row(&self) -> SiteRow {
         self.store().site(self.site).await.unwrap().unwrap()
@@ -457,6 +463,35 @@ async fn a_list_that_is_replaced_is_read_once_more() {
     assert_eq!(follower.check().await, [""; 0]);
 }
 
+/// Another list has taken the place of the only one, and begins when that one ended.
+fn replace_list(den: &Den) {
+    den.capability_list("/capabilitylist.xml", "/", &["/next.xml"]);
+    den.change_list(
+        "/next.xml",
+        "from='2026-03-13'",
+        &["updated /first 2026-03-13"],
+    );
+}
+
+#[tokio::test]
+async fn a_list_that_is_replaced_and_cannot_be_read_for_now_is_read_when_it_can() {
+    for status in [403, 408, 429, 500] {
+        let den = den_with(&["updated /a 2026-03-01"]);
+        let follower = Follower::of(&den).await;
+        follower.check().await;
+        den.change_list(
+            LIST,
+            "from='2026-01-01'",
+            &["updated /a 2026-03-01", "updated /last 2026-03-11"],
+        );
+        replace_list(&den);
+        den.site.serve_once(LIST, Reply::status(status));
+        assert_eq!(follower.check().await, ["updated /first 2026-03-13"]);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+        assert_eq!(follower.check().await, ["updated /last 2026-03-11"]);
+    }
+}
+
 #[tokio::test]
 async fn a_gap_is_told() {
     let den = den_with(&["updated /a 2026-03-01"]);
@@ -464,14 +499,48 @@ async fn a_gap_is_told() {
     follower.check().await;
     den.change_list(LIST, "from='2026-03-13'", &["updated /b 2026-03-13"]);
     follower.check().await;
-    let codes: Vec<_> = follower
-        .last_check()
-        .await
-        .problems
-        .iter()
-        .map(|problem| problem.code.name())
-        .collect();
-    assert!(codes.contains(&"gap"), "{codes:?}");
+    assert!(follower.problems().await.contains(&"gap"));
+}
+
+#[tokio::test]
+async fn a_gap_is_told_when_a_list_that_was_replaced_is_waited_for_in_vain() {
+    let den = den_with(&["updated /a 2026-03-01"]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    replace_list(&den);
+    den.site.serve(LIST, Reply::status(500));
+    for _ in 0..2 {
+        follower.check().await;
+        assert_eq!(follower.problems().await, ["http-error"]);
+    }
+    den.site.serve(LIST, Reply::status(404));
+    follower.check().await;
+    assert!(follower.problems().await.contains(&"gap"));
+    assert_eq!(
+        follower.last_check().await.outcome,
+        Some(Outcome::Unchanged)
+    );
+    let asked = den.site.requests_to(LIST).len();
+    follower.check().await;
+    assert_eq!(den.site.requests_to(LIST).len(), asked);
+}
+
+#[tokio::test]
+async fn a_list_that_was_replaced_and_stays_unreadable_is_given_up_after_a_month() {
+    let den = den_with(&["updated /a 2026-03-01"]);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    replace_list(&den);
+    den.site.serve(LIST, Reply::status(403));
+    follower.pass(TimeDelta::days(20));
+    follower.check().await;
+    assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+    follower.pass(TimeDelta::days(10));
+    follower.check().await;
+    assert!(follower.problems().await.contains(&"gap"));
+    let asked = den.site.requests_to(LIST).len();
+    follower.check().await;
+    assert_eq!(den.site.requests_to(LIST).len(), asked);
 }
 
 #[tokio::test]

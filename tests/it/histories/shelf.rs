@@ -140,7 +140,7 @@ impl<C> Shelf<C> {
             return Reply::status(404);
         };
         let fault = |status: u16| match status {
-            400..=499 => Answered::Missing,
+            404 | 410 => Answered::Missing,
             _ => Answered::Broken,
         };
         let reply = match breakage {

@@ -80,6 +80,7 @@ pub fn any_breakage() -> impl Strategy<Value = Breakage> {
         Breakage::Status(500),
         Breakage::Status(410),
         Breakage::Status(403),
+        Breakage::Status(429),
         Breakage::Malformed,
         Breakage::CutOff,
         Breakage::HalfWritten,

@@ -17,6 +17,9 @@ use crate::histories::shelf::{Answered, Shelf};
 /// For how long a server is believed that nothing has changed.
 const TRUST: TimeDelta = TimeDelta::days(7);
 
+/// For how long a list is waited for that vanished and cannot be read.
+const PATIENCE: TimeDelta = TimeDelta::days(30);
+
 type Times = HashMap<Key, u32>;
 
 /// What the follower of a site must know by now.
@@ -53,6 +56,8 @@ struct Seen {
     is_finished: bool,
     /// If it vanishes, it must be read once more.
     is_owed: bool,
+    /// When the body was made that was read last.
+    read_at: DateTime<Utc>,
 }
 
 /// What one reading told of a collection.
@@ -68,6 +73,9 @@ struct Told {
 struct Reading<'a> {
     shelf: &'a Shelf<Content>,
     answers: HashMap<&'a str, Vec<Answered>>,
+    now: DateTime<Utc>,
+    /// When each document had been read before.
+    read: HashMap<String, (usize, DateTime<Utc>)>,
 }
 
 pub fn key(change: &Change) -> Key {
@@ -93,6 +101,8 @@ impl follower::Model for Model {
         let mut reading = Reading {
             shelf,
             answers: HashMap::new(),
+            now,
+            read: self.read.clone(),
         };
         for (path, answered) in log {
             let answers = reading.answers.entry(path.as_str()).or_default();
@@ -342,7 +352,9 @@ impl<'a> Reading<'a> {
             match self.versions(path) {
                 None => ensure!(!seen.is_owed, "{path} vanished, and was not read once more"),
                 Some(versions) if versions.is_empty() => {
-                    if !is_missing || are_names_missing {
+                    let is_of_late = seen.read_at + PATIENCE > self.now;
+                    if are_names_missing || (is_of_late && !is_missing) {
+                        told.is_complete = false;
                         told.lists.insert(path.clone(), kept(seen.is_owed));
                     }
                 }
@@ -355,7 +367,21 @@ impl<'a> Reading<'a> {
                 }
             }
         }
+        for (path, seen) in &mut told.lists {
+            seen.read_at = self.read_at(path).unwrap_or(seen.read_at);
+        }
         Ok(told)
+    }
+
+    /// When the body was made that a document was read from now.
+    fn read_at(&self, path: &str) -> Option<DateTime<Utc>> {
+        let answers = self.answers.get(path)?.iter();
+        let read_at = |answered: &Answered| match answered {
+            Answered::Body(_) => Some(self.now),
+            Answered::Unchanged(_) => self.read.get(path).map(|(_, at)| *at),
+            Answered::Missing | Answered::Broken => None,
+        };
+        answers.filter_map(read_at).max()
     }
 }
 
@@ -396,6 +422,7 @@ impl Told {
             child: child.cloned(),
             is_finished,
             is_owed: true,
+            read_at: DateTime::UNIX_EPOCH,
         };
         self.lists.insert(path.to_owned(), seen);
     }
