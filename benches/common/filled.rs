@@ -59,7 +59,7 @@ pub fn found(
         interval_secs: 86_400,
         failures: 0,
         next_check_at: now + TimeDelta::days(7),
-        quiet_until: None,
+        quiet_hosts: Vec::new(),
         collections: vec![CollectionRecord {
             id: None,
             identity: site.clone(),

@@ -345,7 +345,7 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
         interval_secs: 86_400,
         failures: 0,
         next_check_at: now() + TimeDelta::days(1),
-        quiet_until: None,
+        quiet_hosts: Vec::new(),
         collections: vec![CollectionRecord {
             pages: None,
             id: None,

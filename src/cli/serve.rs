@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -34,6 +35,8 @@ use crate::web::{self, People, Service};
 /// Checks that are under way when the service stops have so long to end. Whoever stops services waits ten seconds and
 /// then kills, so this leaves time to close the database.
 const STOP_TIME: Duration = Duration::from_secs(7);
+/// And everything together so long: whatever takes longer, such as a backup, is cut off, which does no harm.
+const LAST_CALL: Duration = Duration::from_secs(9);
 
 pub(super) fn command() -> Command {
     Command::new("serve")
@@ -60,8 +63,10 @@ pub(super) fn run(arguments: &ArgMatches) -> Result<Outcome, CliError> {
         .build();
     let runtime =
         runtime.map_err(|error| CliError::Failed(format!("the program cannot start: {error}")))?;
-    runtime.block_on(serve(config, arguments.get_flag("demo")))?;
-    Ok(Outcome::Done)
+    let served = runtime.block_on(serve(config, arguments.get_flag("demo")));
+    // Nobody waits any more for a name that is looked up, or for a backup.
+    runtime.shutdown_background();
+    served.map(|()| Outcome::Done)
 }
 
 fn start_log(filter: &str) -> Result<(), CliError> {
@@ -100,6 +105,9 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
         warn!(network = %net, "sites in this network may be read");
     }
     let fetcher = Arc::new(Fetcher::new(config.fetch).map_err(|error| failed(&error))?);
+    if let Some(copies) = &config.service.upkeep.copies {
+        copies.prepare().map_err(|error| failed(&error))?;
+    }
     let _lock = ServeLock::take(&config.data).map_err(|error| failed(&error))?;
     let store = Store::open(&config.data)
         .await
@@ -218,6 +226,10 @@ async fn serve(mut config: Config, with_demo: bool) -> Result<(), CliError> {
     };
     tokio::select! {
         result = stopping => result.map_err(|error| failed(&error)),
+        () = sleep(LAST_CALL) => {
+            warn!("something took too long and was cut off; nothing is lost");
+            Ok(())
+        }
         // Twice is an order: nothing is lost by it either.
         () = orders.next() => Err(CliError::Failed("stopped at once; what was under way is done again at the next start".to_owned())),
     }

@@ -204,9 +204,14 @@ impl Fetcher {
         self.pace.peace(url)
     }
 
-    /// Leaves the host of `url` alone for so long, as it had asked before this fetcher was made.
-    pub fn keep_peace(&self, url: &Url, wait: Duration) {
-        self.pace.keep_peace(url, wait);
+    /// Leaves a host alone for so long, as it had asked before this fetcher was made.
+    pub fn keep_peace(&self, host: &str, wait: Duration) {
+        self.pace.keep_peace(host, wait);
+    }
+
+    /// Hosts that have asked for peace since the last call, and how long they still want it.
+    pub fn newly_quiet(&self) -> Vec<(String, Duration)> {
+        self.pace.newly_quiet()
     }
 
     /// Leaves so much time between two requests to the host of `url` from now on, as it asked; never less than
@@ -389,7 +394,7 @@ impl Fetcher {
             206 | 0..200 | 300.. => {
                 let retry_after = head::retry_after(headers, now);
                 if let (429 | 503, Some(wait)) = (status, retry_after) {
-                    slot.keep_peace(wait);
+                    self.pace.turned_away(&fetched.url, wait);
                 }
                 return Err(FetchError::Status {
                     url: fetched.url.into(),

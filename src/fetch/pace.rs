@@ -4,7 +4,7 @@
 //! taken last and so never held while waiting. A [`Slot`] is a host's turn: whoever holds one keeps all other requests
 //! to this host waiting, so hold one at a time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub(super) struct Pace {
     gap: Duration,
     hosts: Mutex<HashMap<String, Arc<Host>>>,
     in_flight: Arc<Semaphore>,
+    /// Hosts that asked for peace, until somebody writes them down.
+    newly_quiet: Mutex<HashSet<String>>,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,7 @@ impl Pace {
             gap,
             hosts: Mutex::default(),
             in_flight: Arc::new(Semaphore::new(max_in_flight.max(1))),
+            newly_quiet: Mutex::default(),
         }
     }
 
@@ -95,14 +98,37 @@ impl Pace {
 
     /// How long the host of `url` still wants to be left alone, if it does.
     pub(super) fn peace(&self, url: &Url) -> Option<Duration> {
-        let until = lock(&self.hosts).get(&host_key(url))?.times().peace_until;
+        self.peace_of(&host_key(url))
+    }
+
+    fn peace_of(&self, host: &str) -> Option<Duration> {
+        let until = lock(&self.hosts).get(host)?.times().peace_until;
         let wait = until.saturating_duration_since(Instant::now());
         (!wait.is_zero()).then_some(wait)
     }
 
-    /// Leaves the host of `url` alone for so long.
-    pub(super) fn keep_peace(&self, url: &Url, wait: Duration) {
-        self.host(&host_key(url)).times().peace_until = Instant::now() + wait;
+    /// Leaves a host alone for so long.
+    pub(super) fn keep_peace(&self, host: &str, wait: Duration) {
+        self.host(host).times().peace_until = Instant::now() + wait;
+    }
+
+    /// The same, as the host of `url` has just asked.
+    pub(super) fn turned_away(&self, url: &Url, wait: Duration) {
+        let host = host_key(url);
+        self.keep_peace(&host, wait);
+        let mut newly_quiet = lock(&self.newly_quiet);
+        if newly_quiet.len() < MOST_HOSTS {
+            newly_quiet.insert(host);
+        }
+    }
+
+    /// Hosts that have asked for peace since the last call, and how long they still want it.
+    pub(super) fn newly_quiet(&self) -> Vec<(String, Duration)> {
+        let hosts = std::mem::take(&mut *lock(&self.newly_quiet)).into_iter();
+        let wait = |host: &str| self.peace_of(host);
+        hosts
+            .filter_map(|host| wait(&host).map(|wait| (host, wait)))
+            .collect()
     }
 
     /// Leaves so much time after each request to the host of `url`, this one's last included.
@@ -173,13 +199,6 @@ impl Host {
 impl Times {
     fn latest(&self) -> Instant {
         self.free_at.max(self.peace_until)
-    }
-}
-
-impl Slot {
-    /// Remembers that the host wants to be left alone.
-    pub(super) fn keep_peace(&self, wait: Duration) {
-        self.host.times().peace_until = Instant::now() + wait;
     }
 }
 
@@ -267,10 +286,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_host_that_asked_for_peace_is_not_asked_until_then() {
         let pace = Pace::new(GAP, 32);
-        pace.slot(&url("a.example"))
-            .await
-            .unwrap()
-            .keep_peace(Duration::from_secs(60));
+        pace.turned_away(&url("a.example"), Duration::from_secs(60));
         let error = pace.slot(&url("a.example")).await.unwrap_err();
         assert!(
             matches!(error, FetchError::HostAskedForPeace { .. }),
@@ -291,7 +307,7 @@ mod tests {
             async move { pace.slot(&url("a.example")).await.map(drop) }
         });
         tokio::time::sleep(GAP).await;
-        first.keep_peace(Duration::from_secs(60));
+        pace.turned_away(&url("a.example"), Duration::from_secs(60));
         drop(first);
         assert!(matches!(
             queued.await.unwrap(),
@@ -303,10 +319,7 @@ mod tests {
     async fn a_short_wish_for_peace_is_waited_for() {
         let pace = Pace::new(GAP, 32);
         let start = Instant::now();
-        pace.slot(&url("a.example"))
-            .await
-            .unwrap()
-            .keep_peace(Duration::from_secs(4));
+        pace.turned_away(&url("a.example"), Duration::from_secs(4));
         pace.slot(&url("a.example")).await.unwrap();
         assert!(start.elapsed() >= Duration::from_secs(4));
     }
@@ -330,10 +343,7 @@ mod tests {
     async fn idle_hosts_are_forgotten_and_busy_ones_are_not() {
         let pace = Pace::new(GAP, 32);
         let _busy = pace.slot(&url("busy.example")).await.unwrap();
-        pace.slot(&url("peace.example"))
-            .await
-            .unwrap()
-            .keep_peace(Duration::from_secs(6_000));
+        pace.turned_away(&url("peace.example"), Duration::from_secs(6_000));
         for number in 0..3 * MANY_HOSTS {
             drop(
                 pace.slot(&url(&format!("h{number}.example")))
@@ -351,12 +361,21 @@ mod tests {
     async fn hosts_that_all_ask_for_a_week_of_peace_do_not_fill_the_memory() {
         let pace = Pace::new(GAP, 32);
         for number in 0..MOST_HOSTS + 50 {
-            let slot = pace
-                .slot(&url(&format!("h{number}.example")))
-                .await
-                .unwrap();
-            slot.keep_peace(Duration::from_secs(604_800));
+            let host = url(&format!("h{number}.example"));
+            pace.turned_away(&host, Duration::from_secs(604_800));
         }
         assert!(lock(&pace.hosts).len() <= MOST_HOSTS);
+        assert!(pace.newly_quiet().len() <= MOST_HOSTS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hosts_that_ask_for_peace_are_told_of_once() {
+        let pace = Pace::new(GAP, 32);
+        let wait = Duration::from_secs(60);
+        pace.turned_away(&url("a.example"), wait);
+        pace.turned_away(&url("a.example"), wait);
+        pace.turned_away(&url("brief.example"), Duration::ZERO);
+        assert_eq!(pace.newly_quiet(), [("a.example:80".to_owned(), wait)]);
+        assert_eq!(pace.newly_quiet(), []);
     }
 }

@@ -466,8 +466,8 @@ pub struct CheckRecord {
     pub failures: u32,
     /// When it is due again.
     pub next_check_at: DateTime<Utc>,
-    /// Until when its host wants no requests, if it said so.
-    pub quiet_until: Option<DateTime<Utc>>,
+    /// Hosts that want no requests, as they said lately, and until when.
+    pub quiet_hosts: Vec<(String, DateTime<Utc>)>,
     /// The collections of which something is news. Others keep what they have.
     pub collections: Vec<CollectionRecord>,
     /// Those among the others whose lists were all read, or are known to be as they were: they are covered up to the

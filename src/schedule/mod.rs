@@ -19,6 +19,7 @@ mod record;
 mod titles;
 pub mod upkeep;
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,7 +31,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{error, info, warn};
 use url::Url;
 
@@ -47,8 +48,9 @@ use self::policy::Policy;
 pub use self::preview::preview;
 use self::titles::Titles;
 
-/// A store that failed once (a full disk, say) fails again: nothing new is begun for so long.
-const REST: Duration = Duration::from_secs(60);
+/// A store that failed once (a full disk, say) fails again: nothing new is begun for so long, and longer every time.
+const SHORTEST_REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// Tells the time. Tests have their own.
 pub type Clock = Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -100,13 +102,20 @@ struct Inner {
     runtime: Handle,
     places: Mutex<Places>,
     titles: Titles,
-    rest_until: Mutex<Option<Instant>>,
+    rest: Mutex<Rest>,
     wake: Notify,
     /// Turns true once.
     stopping: watch::Sender<bool>,
     /// How many checks and searches for titles have ended, for those who wait for one.
     ended: watch::Sender<u64>,
     done: Mutex<Tally>,
+}
+
+/// A pause that everything makes because nothing can be saved.
+#[derive(Default)]
+struct Rest {
+    until: Option<Instant>,
+    pause: Duration,
 }
 
 /// What was done since the start.
@@ -166,9 +175,9 @@ impl Scheduler {
         if cut_off > 0 {
             info!(checks = cut_off, "checks that were cut off are done again");
         }
-        for (url, until) in work.store.quiet_hosts(now).await? {
+        for (host, until) in work.store.quiet_hosts(now).await? {
             let wait = (until - now).to_std().unwrap_or_default();
-            work.fetcher.keep_peace(&url, wait);
+            work.fetcher.keep_peace(&host, wait);
         }
         let scheduler = Scheduler {
             inner: Arc::new(Inner {
@@ -177,7 +186,7 @@ impl Scheduler {
                 titles: Titles::new(),
                 lanes: Lanes::open()?,
                 runtime: Handle::current(),
-                rest_until: Mutex::default(),
+                rest: Mutex::default(),
                 wake: Notify::new(),
                 stopping: watch::channel(false).0,
                 ended: watch::channel(0).0,
@@ -215,7 +224,7 @@ impl Scheduler {
             match places.check_for(site) {
                 Some(check) => check,
                 None => {
-                    if let Some(wait) = self.inner.work.fetcher.peace(&row.url) {
+                    if let Some(wait) = self.inner.peace(&row) {
                         return Err(AskError::Peace(wait));
                     }
                     places.ask(site, row.url, number)
@@ -248,8 +257,7 @@ impl Scheduler {
             }
             places.ask_after(site, number);
         }
-        let wait = work.fetcher.peace(&row.url).unwrap_or_default();
-        let at = (work.clock)() + TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
+        let at = (work.clock)() + wait_of(self.inner.peace(&row));
         // Kept in the store, so that a crash does not forget what somebody was told.
         work.store.make_due(site, at).await?;
         self.wake();
@@ -284,7 +292,7 @@ impl Scheduler {
     /// the next start. Nothing is left half written.
     pub async fn stop(&self, within: Duration) -> Result<(), StoreError> {
         self.inner.stopping.send_replace(true);
-        self.inner.places().forget_waiting();
+        self.inner.places().close();
         let mut ended = self.inner.ended.subscribe();
         let all_ended = async { while !self.inner.is_idle() && ended.changed().await.is_ok() {} };
         let (store, now) = (&self.inner.work.store, (self.inner.work.clock)());
@@ -348,10 +356,16 @@ impl Scheduler {
     /// Lets what is due wait for a place. Sites at hosts that want peace are put off.
     async fn announce(&self, due: Vec<DueSite>, now: DateTime<Utc>) -> Result<(), StoreError> {
         let work = &self.inner.work;
+        let mut quiet = HashSet::new();
         for site in due {
-            if let Some(wait) = work.fetcher.peace(&site.url) {
-                let until = now + TimeDelta::from_std(wait).unwrap_or(TimeDelta::days(1));
-                work.store.leave_alone(&site.host, until).await?;
+            if quiet.contains(&site.host) {
+                continue;
+            }
+            if let wait @ Some(_) = work.fetcher.peace(&site.url) {
+                work.store
+                    .leave_alone(&site.host, now + wait_of(wait))
+                    .await?;
+                quiet.insert(site.host);
                 continue;
             }
             let id = work.store.number_check().await?;
@@ -372,26 +386,55 @@ impl Inner {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How long a site is to be left alone: because of its host, or of the one that its host leads to.
+    fn peace(&self, site: &SiteRow) -> Option<Duration> {
+        let peace = |url| self.work.fetcher.peace(url);
+        peace(&site.url).max(site.root.as_ref().and_then(peace))
+    }
+
     fn is_idle(&self) -> bool {
         self.places().is_empty() && self.titles.is_idle()
     }
 
     fn may_begin(&self) -> bool {
-        let rest_until = self
-            .rest_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let rests = rest_until.is_some_and(|until| until > Instant::now());
+        let rests = self
+            .rest_until()
+            .is_some_and(|until| until > Instant::now());
         !rests && !*self.stopping.borrow()
     }
 
+    fn rest_until(&self) -> Option<Instant> {
+        self.lock_rest().until
+    }
+
+    fn lock_rest(&self) -> MutexGuard<'_, Rest> {
+        // Its parts are set together.
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins nothing for a while, after a fault of the store that has nothing to do with what was asked of it.
     fn rest(&self, error: &dyn Display) {
-        error!(%error, "nothing can be saved; checks go on in a minute");
-        let mut rest_until = self
-            .rest_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *rest_until = Some(Instant::now() + REST);
+        let (mut rest, now) = (self.lock_rest(), Instant::now());
+        if rest.until.is_some_and(|until| until > now) {
+            return;
+        }
+        rest.pause = (rest.pause * 2).clamp(SHORTEST_REST, LONGEST_REST);
+        rest.until = Some(now + rest.pause);
+        error!(%error, "nothing can be saved; it is tried again in {} s", rest.pause.as_secs());
+    }
+
+    /// Waits for the end of that; whether it came before the end of everything.
+    async fn has_rested(&self) -> bool {
+        let until = self.rest_until().unwrap_or_else(Instant::now);
+        let mut stopping = self.stopping.subscribe();
+        tokio::select! {
+            () = sleep_until(until) => true,
+            _ = stopping.wait_for(|is_stopping| *is_stopping) => false,
+        }
+    }
+
+    fn is_well_again(&self) {
+        *self.lock_rest() = Rest::default();
     }
 
     /// Gives every free place to a site that waits.
@@ -421,48 +464,95 @@ struct Turn {
 
 impl Turn {
     async fn take(self, seat: Seat, check: Arc<Numbered>) {
-        let (work, site) = (&self.inner.work, self.site);
-        // On this thread, because what is allocated here is best used and freed here.
-        let memory = match work.store.remembered(site).await {
-            Ok(Some(memory)) => memory,
-            // It was removed a moment ago.
-            Ok(None) => return,
-            Err(error) => return self.inner.rest(&error),
-        };
-        let reading = or_fault(reading(work, site, &memory)).await;
+        let read = self.read(&check).await;
         self.leave_place(seat);
-        let record = match reading {
-            Ok(Ok(record)) => record,
-            Ok(Err(ScheduleError::NoSuchSite(_))) => return,
-            Ok(Err(error)) => return self.inner.rest(&error),
+        let Some(mut record) = read else { return };
+        if self.inner.places().is_followed(self.site) {
+            // Kept in the store, so that a stop or a crash does not forget what somebody was told.
+            let soonest = record.finished_at + wait_of(self.inner.work.fetcher.peace(&check.url));
+            record.next_check_at = record.next_check_at.min(soonest);
+        }
+        self.save(&check, Arc::new(record)).await;
+    }
+
+    /// What is to be saved. On the thread that reads, because what is allocated here is best used and freed here.
+    async fn read(&self, check: &Numbered) -> Option<CheckRecord> {
+        let (work, site) = (&self.inner.work, self.site);
+        let now = || (work.clock)();
+        let memory = match work.store.remembered(site).await {
+            // None if it was removed a moment ago.
+            Ok(memory) => memory?,
+            Err(error) if error.is_of_the_file() => {
+                self.inner.rest(&error);
+                return None;
+            }
+            Err(error) => {
+                error!(site.url = %check.url, %error, "what is kept of the site cannot be read");
+                return Some(once::fault_at(site, &work.policy, now()));
+            }
+        };
+        match or_fault(reading(work, site, &memory)).await {
+            Ok(Ok(record)) => return Some(record),
+            Ok(Err(ScheduleError::NoSuchSite(_))) => return None,
+            Ok(Err(ScheduleError::Store(error))) if error.is_of_the_file() => {
+                self.inner.rest(&error);
+                return None;
+            }
+            Ok(Err(error)) => {
+                error!(site.url = %check.url, %error, "what is kept of the site cannot be read");
+            }
             Err(Fault) => {
                 error!(site.url = %check.url, "the check met a fault in Sitebell and was ended");
-                once::fault(&memory, &work.policy, (work.clock)())
             }
-        };
-        let is_failure = record.outcome == Outcome::Failed;
-        let is_alone = self.inner.places().is_quiet();
-        let saving = once::save(&work.store, site, check.id, record, is_alone);
-        match or_fault(Box::pin(saving)).await {
-            Ok(Ok(done)) => {
-                {
-                    let mut tally = self.inner.done();
-                    tally.checks += 1;
-                    tally.failed += u64::from(is_failure);
-                    tally.changes += done.saved.new_changes;
-                }
-                (work.listener)(site, done.saved.is_visible, done.next_check_at);
-                if work.page_titles && done.saved.new_changes > 0 {
-                    titles::find(&self.inner, site, done.saved.after);
-                }
-                info!(site.url = %check.url, new_changes = done.saved.new_changes, "checked");
-            }
-            Ok(Err(
-                ScheduleError::NoSuchSite(_) | ScheduleError::Store(StoreError::NotFound(_)),
-            )) => {}
-            Ok(Err(error)) => self.inner.rest(&error),
-            Err(fault) => self.inner.rest(&fault),
         }
+        Some(once::fault(&memory, &work.policy, now()))
+    }
+
+    /// Saves what was read, however long that takes: asking the site once more would be rude.
+    async fn save(&self, check: &Numbered, mut record: Arc<CheckRecord>) {
+        let (work, site) = (&self.inner.work, self.site);
+        let mut is_whole = true;
+        loop {
+            let is_alone = self.inner.places().is_quiet();
+            let saving = once::save(&work.store, site, check.id, &record, is_alone);
+            let error = match or_fault(Box::pin(saving)).await {
+                Ok(Ok(done)) => return self.saved(check, &record, &done),
+                Ok(Err(ScheduleError::NoSuchSite(_))) => return,
+                Ok(Err(ScheduleError::Store(StoreError::NotFound(_)))) => return,
+                Ok(Err(ScheduleError::Store(error))) if error.is_of_the_file() => {
+                    self.inner.rest(&error);
+                    if !self.inner.has_rested().await {
+                        return;
+                    }
+                    continue;
+                }
+                Ok(Err(error)) => error.to_string(),
+                Err(fault) => fault.to_string(),
+            };
+            error!(site.url = %check.url, %error, "what was read of the site cannot be saved");
+            if !is_whole {
+                return self.inner.rest(&error);
+            }
+            // At least that it was read, so that it is not read again at once.
+            record = Arc::new(record::without_findings(&record));
+            is_whole = false;
+        }
+    }
+
+    fn saved(&self, check: &Numbered, record: &CheckRecord, done: &Done) {
+        let (work, site) = (&self.inner.work, self.site);
+        {
+            let mut tally = self.inner.done();
+            tally.checks += 1;
+            tally.failed += u64::from(record.outcome == Outcome::Failed);
+            tally.changes += done.saved.new_changes;
+        }
+        self.inner.is_well_again();
+        (work.listener)(site, done.saved.is_visible, done.next_check_at);
+        if work.page_titles && done.saved.new_changes > 0 {
+            titles::find(&self.inner, site, done.saved.after);
+        }
+        info!(site.url = %check.url, new_changes = done.saved.new_changes, "checked");
     }
 
     fn leave_place(&self, seat: Seat) {
@@ -488,6 +578,11 @@ impl Drop for Turn {
             self.inner.wake.notify_one();
         }
     }
+}
+
+/// From now on, what is left of the peace that a host asked for.
+fn wait_of(peace: Option<Duration>) -> TimeDelta {
+    TimeDelta::from_std(peace.unwrap_or_default()).unwrap_or(TimeDelta::days(1))
 }
 
 /// The reading of a site, on the heap, and gone when the site has been read: those that wait to be saved are many and need

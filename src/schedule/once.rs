@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
 use crate::check::{Ahead, CheckSettings, Lap, check_site_on, go_round};
@@ -57,13 +57,34 @@ pub async fn check_and_save(
     let memory = memory.ok_or(ScheduleError::NoSuchSite(site))?;
     let watcher = Arc::new(|_: &Url| {});
     let record = read(store, &memory, watcher, fetcher, settings, policy, clock).await?;
-    save(store, site, check, record, true).await
+    save(store, site, check, &Arc::new(record), true).await
 }
 
 /// The first half: reads a site, and tells what is to be saved of it. `watcher` hears of every document before it is
 /// fetched; the store is asked for nothing but what was not recalled yet and the addresses of pages that are not in a
 /// list any more.
 pub(super) async fn read(
+    store: &Store,
+    remembered: &Remembered,
+    watcher: Arc<dyn Fn(&Url) + Send + Sync>,
+    fetcher: &Fetcher,
+    settings: &CheckSettings,
+    policy: &Policy,
+    clock: &(dyn Fn() -> DateTime<Utc> + Send + Sync),
+) -> Result<CheckRecord, ScheduleError> {
+    let found = find(store, remembered, watcher, fetcher, settings, policy, clock);
+    let record = found.await?;
+    let until = |wait| Some(record.finished_at + TimeDelta::from_std(wait).ok()?);
+    let quiet_hosts = fetcher.newly_quiet().into_iter();
+    Ok(CheckRecord {
+        quiet_hosts: quiet_hosts
+            .filter_map(|(host, wait)| Some((host, until(wait)?)))
+            .collect(),
+        ..record
+    })
+}
+
+async fn find(
     store: &Store,
     remembered: &Remembered,
     watcher: Arc<dyn Fn(&Url) + Send + Sync>,
@@ -84,7 +105,7 @@ pub(super) async fn read(
             let lap = go_round(&errand, fetcher, round, limits, started_at, &watcher).await;
             let ahead = match lap {
                 Lap::AsBefore(fresh_for) => {
-                    return Ok(planning(clock()).as_before(fetcher, round, fresh_for, &errand));
+                    return Ok(planning(clock()).as_before(round, fresh_for, &errand));
                 }
                 Lap::Otherwise(ahead) => ahead,
             };
@@ -115,7 +136,7 @@ pub(super) async fn read(
             let listed = track_pages(store, memory, collections, is_complete, planning.now).await?;
             planning.record(memory, fetcher, checked, listed)
         }
-        Err(error) => planning.failure(memory, fetcher, &error, &errand),
+        Err(error) => planning.failure(memory, &error, &errand),
     })
 }
 
@@ -125,18 +146,26 @@ pub(super) fn fault(remembered: &Remembered, policy: &Policy, now: DateTime<Utc>
     Planning::new(remembered, policy, now, now).fault()
 }
 
+/// The same of a site of which nothing can be recalled.
+pub(super) fn fault_at(site: SiteId, policy: &Policy, now: DateTime<Utc>) -> CheckRecord {
+    Planning::of_unknown(site, policy, now).fault()
+}
+
 /// The second half. A check that is not alone is saved together with others.
 pub(super) async fn save(
     store: &Store,
     site: SiteId,
     check: CheckId,
-    record: CheckRecord,
+    record: &Arc<CheckRecord>,
     is_alone: bool,
 ) -> Result<Done, ScheduleError> {
     let next_check_at = record.next_check_at;
     let saved = match is_alone {
-        true => store.save_check(site, check, record).await?,
-        false => store.save_check_among_others(site, check, record).await?,
+        true => store.save_check(site, check, record.clone()).await?,
+        false => {
+            let saving = store.save_check_among_others(site, check, record.clone());
+            saving.await?
+        }
     };
     Ok(Done {
         check,

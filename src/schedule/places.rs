@@ -35,6 +35,8 @@ pub(super) struct Places {
     unsaved: usize,
     /// Whether nothing else was due when it was last looked for.
     is_all_due: bool,
+    /// Whether nothing more is begun.
+    is_closed: bool,
 }
 
 struct UnderWay {
@@ -74,6 +76,7 @@ impl Places {
             busy: HashMap::new(),
             unsaved: 0,
             is_all_due: false,
+            is_closed: false,
         }
     }
 
@@ -101,6 +104,12 @@ impl Places {
         {
             under_way.followed_by.get_or_insert(id);
         }
+    }
+
+    /// Whether what was read of a site may be out of date already.
+    pub(super) fn is_followed(&self, site: SiteId) -> bool {
+        let under_way = self.under_way.get(&site);
+        under_way.is_some_and(|under_way| under_way.followed_by.is_some())
     }
 
     /// Lets a site wait that is due, if its host has time for it.
@@ -199,7 +208,7 @@ impl Places {
         if ended.has_begun {
             self.unsaved -= 1;
         }
-        if let Some(next) = ended.followed_by {
+        if let Some(next) = ended.followed_by.filter(|_| !self.is_closed) {
             self.ask(site, ended.check.url.clone(), next);
         }
     }
@@ -248,13 +257,11 @@ impl Places {
         self.under_way.is_empty()
     }
 
-    /// Forgets all that wait.
-    pub(super) fn forget_waiting(&mut self) {
+    /// Forgets all that wait, and lets nothing more follow.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
         self.asked.clear();
         self.due.clear();
-        for under_way in self.under_way.values_mut() {
-            under_way.followed_by = None;
-        }
         let waiting = self.under_way.iter().filter(|(_, site)| !site.has_begun);
         let waiting: Vec<SiteId> = waiting.map(|(site, _)| *site).collect();
         for site in waiting {

@@ -12,8 +12,8 @@ use crate::site::SiteStatus;
 
 /// Sites wish for years of peace, or promise that nothing changes for ever; more than this is not believed.
 const LONGEST_WISH: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// A site that says it is gone for good may still be wrong about it: so many times the usual pause.
-const GONE_PAUSES: u32 = 30;
+/// A site that says it is gone for good may still be wrong about it, and is asked once a month.
+const GONE_PAUSE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The bounds where the operator gives none: an hour and a week if sites are checked daily.
 const FLOOR_PARTS: u32 = 24;
 const CEILING_TIMES: u32 = 7;
@@ -102,7 +102,7 @@ impl Policy {
             _ => 0,
         };
         let pause = match (past.is_gone, failures) {
-            (true, _) => self.every.saturating_mul(GONE_PAUSES),
+            (true, _) => GONE_PAUSE.max(self.ceiling),
             (false, 0) => interval,
             (false, failures) => (self.floor)
                 .saturating_mul(1 << (failures - 1).min(16))
@@ -240,6 +240,9 @@ mod tests {
             ..past(Outcome::Failed)
         };
         assert_eq!(wait(past), 30 * DAY);
+        let hourly = Policy::new(Duration::from_secs(60 * 60), None, None);
+        let plan = hourly.plan(past, now(), 0);
+        assert_eq!(plan.next_check_at, now() + TimeDelta::days(30));
         assert_eq!(
             Policy::default().plan(past, now(), 0).status,
             SiteStatus::Gone

@@ -4,8 +4,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use url::Url;
+use chrono::{DateTime, Utc};
 
 use crate::check::{CheckError, Checked, CollectionReading};
 use crate::fetch::{Errand, FetchError, Fetcher};
@@ -14,12 +13,15 @@ use crate::memory::{
     PagesRecord, Remembered, Round, RoundRecord, SiteMemory, SiteRecord,
 };
 use crate::problem::{Code, Problem};
-use crate::site::SiteId;
+use crate::site::{SiteId, SiteStatus};
 use crate::track::pages::TrackedPages;
 use crate::track::{Gap, track};
 
 use super::listed::Listed;
 use super::policy::{Past, Policy};
+
+/// What is said of a check that a fault of our own has ended.
+const FAULT: &str = "The site could not be read because of a fault in Sitebell, which is in its log; it is tried again.";
 
 /// Any number, but the same for the same site and time.
 fn chance(site: SiteId, now: DateTime<Utc>) -> u64 {
@@ -31,7 +33,6 @@ fn chance(site: SiteId, now: DateTime<Utc>) -> u64 {
 /// What the record of a check is made from, besides what was read.
 pub(super) struct Planning<'a> {
     site: SiteId,
-    url: &'a Url,
     interval_secs: u64,
     failures: u32,
     has_round: bool,
@@ -47,18 +48,16 @@ impl<'a> Planning<'a> {
         started_at: DateTime<Utc>,
         now: DateTime<Utc>,
     ) -> Self {
-        let (site, url, interval_secs, failures, has_round) = match remembered {
+        let (site, interval_secs, failures, has_round) = match remembered {
             // There is a round only after a check that went well.
-            Remembered::Round(memory) => (memory.id, &memory.url, memory.interval_secs, 0, true),
+            Remembered::Round(memory) => (memory.id, memory.interval_secs, 0, true),
             Remembered::Whole(memory) => {
-                let SiteMemory { id, url, .. } = &**memory;
                 let (interval_secs, failures) = (memory.interval_secs, memory.failures);
-                (*id, url, interval_secs, failures, memory.has_round)
+                (memory.id, interval_secs, failures, memory.has_round)
             }
         };
         Planning {
             site,
-            url: url.url(),
             interval_secs,
             failures,
             has_round,
@@ -68,10 +67,22 @@ impl<'a> Planning<'a> {
         }
     }
 
+    /// For a site of which nothing can be recalled.
+    pub(super) fn of_unknown(site: SiteId, policy: &'a Policy, now: DateTime<Utc>) -> Self {
+        Planning {
+            site,
+            interval_secs: 0,
+            failures: 0,
+            has_round: false,
+            policy,
+            started_at: now,
+            now,
+        }
+    }
+
     /// What a check writes that found everything as it was.
     pub(super) fn as_before(
         &self,
-        fetcher: &Fetcher,
         round: &Round,
         fresh_for: Option<Duration>,
         errand: &Errand,
@@ -85,7 +96,6 @@ impl<'a> Planning<'a> {
             requests: errand.requests(),
             bytes: errand.bytes(),
             problems: round.problems.clone(),
-            quiet_until: self.quiet_until(fetcher),
             round: RoundRecord::Gone,
             ..self.empty(past)
         }
@@ -175,7 +185,6 @@ impl<'a> Planning<'a> {
             bytes: checked.bytes,
             problems,
             site,
-            quiet_until: self.quiet_until(fetcher),
             collections,
             covered,
             documents: checked.documents,
@@ -198,7 +207,6 @@ impl<'a> Planning<'a> {
     pub(super) fn failure(
         &self,
         memory: &SiteMemory,
-        fetcher: &Fetcher,
         error: &CheckError,
         errand: &Errand,
     ) -> CheckRecord {
@@ -226,16 +234,14 @@ impl<'a> Planning<'a> {
             requests: errand.requests(),
             bytes: errand.bytes(),
             problems: vec![Problem::new(code, document, error.to_string())],
-            quiet_until: self.quiet_until(fetcher),
             ..self.empty(past)
         }
     }
 
     /// What a check writes that a fault of our own has ended.
     pub(super) fn fault(&self) -> CheckRecord {
-        let summary = "The site could not be read because of a fault in Sitebell, which is in its log; it is tried again.";
         CheckRecord {
-            summary: summary.to_owned(),
+            summary: FAULT.to_owned(),
             ..self.empty(self.past(Outcome::Failed))
         }
     }
@@ -257,7 +263,7 @@ impl<'a> Planning<'a> {
             interval_secs: plan.interval_secs,
             failures: plan.failures,
             next_check_at: plan.next_check_at,
-            quiet_until: None,
+            quiet_hosts: Vec::new(),
             collections: Vec::new(),
             covered: Vec::new(),
             documents: Vec::new(),
@@ -277,11 +283,6 @@ impl<'a> Planning<'a> {
             fresh_for: None,
             retry_after: None,
         }
-    }
-
-    fn quiet_until(&self, fetcher: &Fetcher) -> Option<DateTime<Utc>> {
-        let wait = fetcher.peace(self.url)?;
-        Some(self.now + TimeDelta::from_std(wait).ok()?)
     }
 
     /// What a collection writes that lists its pages.
@@ -341,6 +342,24 @@ impl<'a> Planning<'a> {
             pages: None,
         };
         (record, tracked.gap)
+    }
+}
+
+/// What is left of a record that the store does not take: that the check was made, and when the next one is due.
+pub(super) fn without_findings(record: &CheckRecord) -> CheckRecord {
+    CheckRecord {
+        outcome: Outcome::Failed,
+        summary: FAULT.to_owned(),
+        problems: Vec::new(),
+        site: None,
+        status: SiteStatus::Failing,
+        failures: record.failures + 1,
+        quiet_hosts: record.quiet_hosts.clone(),
+        collections: Vec::new(),
+        covered: Vec::new(),
+        documents: Vec::new(),
+        round: RoundRecord::Dropped,
+        ..*record
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio_cron_scheduler::{Job, JobScheduler, JobSchedulerError};
 use tracing::{error, info};
 
@@ -20,6 +20,9 @@ const CHECKPOINT: &str = "0 7 * * * *";
 /// Copies are called so, with the time in between; nothing else in their folder is ever touched.
 const COPY_BEGIN: &str = "sitebell-";
 const COPY_END: &str = ".sqlite3";
+const A_DAY: TimeDelta = TimeDelta::days(1);
+/// And so while they are made. A service that is killed meanwhile leaves one behind.
+const DRAFT_END: &str = ".sqlite3.part";
 
 /// When something happens: seconds, minutes, hours, days, months, weekdays, in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +138,7 @@ pub enum BackUpError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The folder.
-    #[error("the folder {} cannot be used for backups: {cause}", folder.display())]
+    #[error("the folder {} cannot be used for backups ({cause}); see to that, or choose another one with --backup-to", folder.display())]
     Folder {
         /// Which.
         folder: PathBuf,
@@ -144,22 +147,43 @@ pub enum BackUpError {
     },
 }
 
+impl Copies {
+    /// Makes sure that copies can be made, so that whoever wants some is not told at night that there are none.
+    pub fn prepare(&self) -> Result<(), BackUpError> {
+        let probe = self.folder.join(format!("{COPY_BEGIN}probe"));
+        fs::create_dir_all(&self.folder)
+            .and_then(|()| fs::write(&probe, ""))
+            .and_then(|()| fs::remove_file(&probe))
+            .map_err(|cause| self.fault(cause))
+    }
+
+    fn fault(&self, cause: io::Error) -> BackUpError {
+        BackUpError::Folder {
+            folder: self.folder.clone(),
+            cause,
+        }
+    }
+}
+
 /// Makes a copy, and removes the oldest ones beyond the number that is kept.
 pub async fn back_up(
     store: &Store,
     copies: &Copies,
     now: DateTime<Utc>,
 ) -> Result<PathBuf, BackUpError> {
-    let fault = |cause| BackUpError::Folder {
-        folder: copies.folder.clone(),
-        cause,
-    };
+    let fault = |cause| copies.fault(cause);
     fs::create_dir_all(&copies.folder).map_err(fault)?;
-    let name = format!("{COPY_BEGIN}{}{COPY_END}", now.format("%Y%m%dT%H%M%SZ"));
-    let file = copies.folder.join(name);
+    let old = copies.folder.join(called(now - A_DAY, DRAFT_END));
+    for draft in list(&copies.folder, DRAFT_END).map_err(fault)? {
+        // A younger one may be in the making, by another service.
+        if draft < old {
+            fs::remove_file(draft).map_err(fault)?;
+        }
+    }
+    let file = copies.folder.join(called(now, COPY_END));
     store.back_up(&file).await?;
     info!(file = %file.display(), "made a copy of the data");
-    let mut all = list(&copies.folder).map_err(fault)?;
+    let mut all = list(&copies.folder, COPY_END).map_err(fault)?;
     all.sort();
     let too_many = all.len().saturating_sub(copies.keep.max(1));
     for old in all.into_iter().take(too_many) {
@@ -168,11 +192,15 @@ pub async fn back_up(
     Ok(file)
 }
 
-/// The copies in a folder. Their names sort by time.
-fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn called(now: DateTime<Utc>, end: &str) -> String {
+    format!("{COPY_BEGIN}{}{end}", now.format("%Y%m%dT%H%M%SZ"))
+}
+
+/// The copies in a folder whose names end so. They sort by time.
+fn list(folder: &Path, end: &str) -> io::Result<Vec<PathBuf>> {
     let is_copy = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
-        let time = name.and_then(|name| name.strip_prefix(COPY_BEGIN)?.strip_suffix(COPY_END));
+        let time = name.and_then(|name| name.strip_prefix(COPY_BEGIN)?.strip_suffix(end));
         time.is_some_and(|time| time.len() == 16 && time.ends_with('Z'))
     };
     let mut copies = Vec::new();

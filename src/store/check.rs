@@ -75,16 +75,28 @@ impl Store {
         .await
     }
 
-    /// At start: ends the checks that a crash left unfinished, and says how many.
+    /// Ends the checks that a crash or a stop left unfinished, and says how many. They are done again: their sites are
+    /// due at once, even if somebody had only asked for a check, but not before their host may be asked again.
     pub async fn abandon_checks(&self, now: DateTime<Utc>) -> Result<u64, StoreError> {
         self.write(move |db| {
-            let abandoned = db
-                .prepare_cached(
-                    "UPDATE checks SET finished_at = ?1, outcome = ?2, summary = ?3
-                     WHERE finished_at IS NULL AND id > (SELECT max(id) FROM checks) - ?4",
-                )?
-                .execute((micros(now), Outcome::Failed.as_str(), ABANDONED, BEGUN_LAST))?;
-            Ok(abandoned as u64)
+            let mut unfinished = db.prepare_cached(
+                "SELECT id, site FROM checks WHERE finished_at IS NULL AND id > (SELECT max(id) FROM checks) - ?1",
+            )?;
+            let mut end = db.prepare_cached(
+                "UPDATE checks SET finished_at = ?2, outcome = ?3, summary = ?4 WHERE id = ?1",
+            )?;
+            let mut make_due = db.prepare_cached(
+                "UPDATE sites SET next_check_at = min(next_check_at, max(?2, ifnull(
+                   (SELECT until FROM quiet_hosts WHERE host = sites.host), ?2)))
+                 WHERE id = ?1",
+            )?;
+            let rows = unfinished.query_map([BEGUN_LAST], |row| Ok((row.get("id")?, row.get("site")?)))?;
+            let checks: Vec<(i64, i64)> = rows.collect::<Result<_, _>>()?;
+            for (check, site) in &checks {
+                end.execute((check, micros(now), Outcome::Failed.as_str(), ABANDONED))?;
+                make_due.execute((site, micros(now)))?;
+            }
+            Ok(checks.len() as u64)
         })
         .await
     }

@@ -162,6 +162,17 @@ impl StoreError {
         }
     }
 
+    /// Whether it is about the file or the disk, and not about what was to be kept or read: then everything fails.
+    pub fn is_of_the_file(&self) -> bool {
+        !matches!(
+            self,
+            StoreError::Taken
+                | StoreError::NotFound(_)
+                | StoreError::Unreadable(_)
+                | StoreError::Sqlite(_)
+        )
+    }
+
     /// Whether waiting may help.
     pub(super) fn is_busy(&self) -> bool {
         matches!(self, StoreError::Sqlite(error) if matches!(

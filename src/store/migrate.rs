@@ -28,6 +28,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0013_unfollowed.sql"),
     include_str!("../../migrations/0014_rounds.sql"),
     include_str!("../../migrations/0015_entries_of_parts.sql"),
+    include_str!("../../migrations/0016_quiet_hosts.sql"),
 ];
 
 /// Brings the schema up to date, after a copy was made of what is there.

@@ -148,6 +148,9 @@ impl Store {
         let idle = std::mem::take(&mut *inner.idle());
         let closed = blocking(move || {
             drop(idle);
+            // Another program may be reading for longer than whoever stops us waits; then the log stays, and is read next
+            // time.
+            db.busy_timeout(Duration::from_millis(500))?;
             file::checkpoint(&db)?;
             db.close().map_err(|(_, error)| StoreError::from(error))
         });

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::shape::Shape;
 use super::site::reworded;
+use super::value::micros;
 use super::{Store, StoreError, file, memory};
 use crate::site::{CollectionId, SiteId};
 
@@ -81,6 +82,11 @@ impl Store {
             pruned.entries += entries;
             pruned.sites.extend((entries > 0).then_some(site));
         }
+        self.write(move |db| {
+            let sql = "DELETE FROM quiet_hosts WHERE until <= ?1";
+            Ok(db.prepare_cached(sql)?.execute([micros(now)])?)
+        })
+        .await?;
         Ok(pruned)
     }
 

@@ -4,6 +4,7 @@
 //! next check are on the disk together. Saving the same check again changes nothing.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -44,8 +45,9 @@ impl Store {
         &self,
         site: SiteId,
         check: CheckId,
-        record: CheckRecord,
+        record: impl Into<Arc<CheckRecord>>,
     ) -> Result<Saved, StoreError> {
+        let record = record.into();
         self.save_within(Duration::ZERO, site, check, record).await
     }
 
@@ -54,8 +56,9 @@ impl Store {
         &self,
         site: SiteId,
         check: CheckId,
-        record: CheckRecord,
+        record: impl Into<Arc<CheckRecord>>,
     ) -> Result<Saved, StoreError> {
+        let record = record.into();
         self.save_within(PATIENCE, site, check, record).await
     }
 
@@ -64,7 +67,7 @@ impl Store {
         patience: Duration,
         site: SiteId,
         check: CheckId,
-        record: CheckRecord,
+        record: Arc<CheckRecord>,
     ) -> Result<Saved, StoreError> {
         let inner = self.inner.clone();
         self.write_within(patience, move |db| {
@@ -100,6 +103,7 @@ fn save(
     cover(db, site, record)?;
     save_documents(db, site, &record.documents)?;
     round::save(db, site, &record.round)?;
+    save_quiet_hosts(db, record)?;
     if let Some(found) = &record.site {
         saved.is_reworded |= describe_site(db, site, found)?;
     }
@@ -387,8 +391,7 @@ fn save_site(
     // By place, as all that every check writes: looking for names takes as long as writing.
     let update =
         "UPDATE sites SET status = ifnull(?2, status), interval_secs = ?3, failures = ?4, last_check_at = ?5,
-           next_check_at = ?6, quiet_until = ?7, next_n = ifnull(?8, next_n), next_entry = ifnull(?9, next_entry),
-           round_at = ?10
+           next_check_at = ?6, next_n = ifnull(?7, next_n), next_entry = ifnull(?8, next_entry), round_at = ?9
          WHERE id = ?1";
     db.prepare_cached(update)?.execute((
         site.0,
@@ -397,11 +400,20 @@ fn save_site(
         record.failures,
         micros(record.finished_at),
         micros(record.next_check_at),
-        record.quiet_until.map(micros),
         next.map(|next| next.n),
         next.map(|next| next.entry),
         (record.round == RoundRecord::Gone).then(|| micros(record.started_at)),
     ))?;
+    Ok(())
+}
+
+fn save_quiet_hosts(db: &Connection, record: &CheckRecord) -> Result<(), StoreError> {
+    for (host, until) in &record.quiet_hosts {
+        db.prepare_cached(
+            "INSERT INTO quiet_hosts (host, until) VALUES (?1, ?2) ON CONFLICT (host) DO UPDATE SET until = excluded.until",
+        )?
+        .execute((host, micros(*until)))?;
+    }
     Ok(())
 }
 

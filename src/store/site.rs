@@ -300,19 +300,18 @@ impl Store {
         .await
     }
 
-    /// Hosts that want no requests at present, each by one of its addresses, and until when.
+    /// Hosts that want no requests at present, and until when.
     pub async fn quiet_hosts(
         &self,
         now: DateTime<Utc>,
-    ) -> Result<Vec<(Url, DateTime<Utc>)>, StoreError> {
+    ) -> Result<Vec<(String, DateTime<Utc>)>, StoreError> {
         self.read(move |db| {
-            let mut statement = db.prepare_cached(
-                "SELECT url, max(quiet_until) AS until FROM sites WHERE quiet_until > ?1 GROUP BY host",
-            )?;
+            let mut statement =
+                db.prepare_cached("SELECT host, until FROM quiet_hosts WHERE until > ?1")?;
             let mut rows = statement.query([micros(now)])?;
             let mut hosts = Vec::new();
             while let Some(row) = rows.next()? {
-                hosts.push((value::url(row, "url")?, value::instant(row, "until")?));
+                hosts.push((row.get("host")?, value::instant(row, "until")?));
             }
             Ok(hosts)
         })

@@ -1,5 +1,7 @@
 //! Authors who tell that their site has changed: by hand, from a build, and more often than they should.
 
+use std::time::Duration;
+
 use chrono::TimeDelta;
 
 use crate::ask::{Answered, Ask};
@@ -113,6 +115,33 @@ async fn a_change_that_comes_while_the_site_is_read_is_read_after_that() {
         2,
         "both are answered by one more check"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_comes_while_the_site_is_read_is_read_after_a_stop_that_comes_first() {
+    let den = Den::new();
+    let mut world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    den.site.forget_requests();
+    let gate = Gate::default();
+    let up = "/capabilitylist.xml";
+    let list = crate::den::change_list(up, "from='2026-01-01'", &["created /a 2026-03-01"]);
+    let list = Reply::xml(den.filled(&list)).behind(&gate);
+    den.site.serve(LIST, list);
+    ping(&world, den.url("/").as_str()).json(202);
+    until(|| !den.site.requests_to(LIST).is_empty()).await;
+    change(&den, &["created /a 2026-03-01", "updated /c 2026-03-09"]);
+    ping(&world, den.url("/").as_str()).json(202);
+    let scheduler = world.scheduler().clone();
+    let mut stopping = Box::pin(scheduler.stop(Duration::from_secs(600)));
+    let begun = tokio::time::timeout(Duration::ZERO, &mut stopping).await;
+    assert!(begun.is_err(), "it waits for the check that is under way");
+    gate.open();
+    stopping.await.unwrap();
+    world.restart().await;
+    world.scheduler().idle().await;
+    let announced = world.announced(site);
+    assert_eq!(announced.last().unwrap(), "updated /c 2026-03-09");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -239,6 +239,30 @@ async fn a_host_that_asks_for_peace_has_it_from_everybody_and_after_a_restart() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_host_to_which_a_site_only_leads_has_its_peace_after_a_restart_too() {
+    let (typed, den) = (FakeSite::start(), Den::new());
+    let away = den.url(WELL_KNOWN);
+    typed.serve(WELL_KNOWN, Reply::redirect(302, away.as_str()));
+    let mut world = World::new().await;
+    let site = world.follow(&typed.url_as("typed.example", "/")).await;
+    den.site
+        .serve(WELL_KNOWN, Reply::status(503).retry_after(3600));
+    world.scheduler().check_now(site).await.unwrap();
+    world.scheduler().idle().await;
+    world.restart().await;
+    den.site.forget_requests();
+    let row = world.store().site(site).await.unwrap().unwrap();
+    assert!(row.next_check_at.unwrap() > world.now() + TimeDelta::minutes(59));
+    for address in ["/", "/beside/"] {
+        let at_host = (world.store().add_site(&den.url(address), world.now())).await;
+        let refusal = world.scheduler().check_now(at_host.unwrap().0).await;
+        assert!(matches!(refusal, Err(AskError::Peace(_))), "{refusal:?}");
+    }
+    world.scheduler().idle().await;
+    assert!(den.site.requests().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_that_takes_too_long_is_given_up_at_the_stop_and_done_again_at_the_start() {
     let den = den_called("fox.example");
     let gate = Gate::default();
@@ -262,6 +286,97 @@ async fn a_check_that_takes_too_long_is_given_up_at_the_stop_and_done_again_at_t
     world.start().await;
     world.scheduler().idle().await;
     assert_eq!(world.announced(site), ["created /a 2026-03-01"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_was_asked_for_and_is_given_up_at_the_stop_is_done_again_though_nothing_is_due()
+ {
+    let den = den_called("fox.example");
+    let mut world = World::new().await;
+    let site = world.follow(&den.url("/")).await;
+    let gate = Gate::default();
+    let list = |changes: &[&str]| {
+        let up = "/capabilitylist.xml";
+        den.filled(&crate::den::change_list(up, "from='2026-01-01'", changes))
+    };
+    let news = list(&["created /a 2026-03-01", "updated /a 2026-03-09"]);
+    den.site.serve(LIST, Reply::xml(news).behind(&gate));
+    den.site.forget_requests();
+    world.scheduler().check_now(site).await.unwrap();
+    until(|| !den.site.requests_to(LIST).is_empty()).await;
+    world.stop(Duration::ZERO).await;
+    gate.open();
+    world.start().await;
+    world.scheduler().idle().await;
+    let announced = world.announced(site);
+    assert_eq!(announced.last().unwrap(), "updated /a 2026-03-09");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_that_was_asked_for_and_waits_at_the_stop_is_done_at_the_next_start() {
+    let [busy, asked] = ["a.example", "b.example"].map(den_called);
+    let gate = Gate::default();
+    let mut world = World::with(open_settings(), 1).await;
+    let site = world.follow(&asked.url("/")).await;
+    busy.site
+        .serve(WELL_KNOWN, Reply::status(404).behind(&gate));
+    add(&world, &busy).await;
+    world.scheduler().wake();
+    until(|| !busy.site.requests().is_empty()).await;
+    asked.site.forget_requests();
+    world.scheduler().check_now(site).await.unwrap();
+    world.stop(Duration::ZERO).await;
+    gate.open();
+    world.start().await;
+    world.scheduler().idle().await;
+    assert_eq!(asked.site.requests_to(WELL_KNOWN).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_that_cannot_be_saved_holds_up_no_other_and_is_not_read_again_at_once() {
+    let dens = ["a.example", "b.example"].map(den_called);
+    let world = World::new().await;
+    let odd = add(&world, &dens[0]).await;
+    let database = rusqlite::Connection::open(world.folder().join("sitebell.sqlite3")).unwrap();
+    let refuse = format!(
+        "CREATE TRIGGER refuse BEFORE INSERT ON collections WHEN NEW.site = {odd}
+         BEGIN SELECT RAISE(ABORT, 'not this one'); END"
+    );
+    database.execute_batch(&refuse).unwrap();
+    let other = add(&world, &dens[1]).await;
+    world.scheduler().idle().await;
+    assert_eq!(world.announced(other), ["created /a 2026-03-01"]);
+    let check = &world.store().checks(odd, None, 10).await.unwrap()[0];
+    assert_eq!(check.outcome, Some(Outcome::Failed));
+    assert!(
+        check.summary.contains("a fault in Sitebell"),
+        "{}",
+        check.summary
+    );
+    let row = world.store().site(odd).await.unwrap().unwrap();
+    assert_eq!(row.status, SiteStatus::Failing);
+    assert_eq!(dens[0].site.requests_to(LIST).len(), 1);
+    database.execute_batch("DROP TRIGGER refuse").unwrap();
+    world.pass(TimeDelta::days(2));
+    world.scheduler().idle().await;
+    assert_eq!(world.announced(odd), ["created /a 2026-03-01"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_of_which_nothing_can_be_recalled_holds_up_no_other() {
+    let dens = ["a.example", "b.example"].map(den_called);
+    let world = World::new().await;
+    let odd = world.follow(&dens[0].url("/")).await;
+    let database = rusqlite::Connection::open(world.folder().join("sitebell.sqlite3")).unwrap();
+    let spoil = format!("UPDATE collections SET lists = 'a word' WHERE site = {odd}");
+    database.execute_batch(&spoil).unwrap();
+    let other = add(&world, &dens[1]).await;
+    world.pass(TimeDelta::days(2));
+    world.scheduler().idle().await;
+    assert_eq!(world.announced(other), ["created /a 2026-03-01"]);
+    let checks = world.store().checks(odd, None, 10).await.unwrap();
+    assert_eq!(checks.len(), 2);
+    assert!(checks[0].summary.contains("a fault in Sitebell"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -344,6 +459,8 @@ async fn at_night_a_copy_is_made_and_old_copies_go_but_nothing_else_does() {
         at: "0 0 4 * * *".parse().unwrap(),
         keep: 2,
     };
+    let cut_off = folder.path().join("sitebell-20260309T040000Z.sqlite3.part");
+    std::fs::write(&cut_off, "half").unwrap();
     let mut made = Vec::new();
     for _ in 0..4 {
         world.pass(TimeDelta::days(1));
@@ -353,6 +470,7 @@ async fn at_night_a_copy_is_made_and_old_copies_go_but_nothing_else_does() {
     let there: Vec<bool> = made.iter().map(|copy| copy.exists()).collect();
     assert_eq!(there, [false, false, true, true]);
     assert!(mine.exists());
+    assert!(!cut_off.exists());
     let restored = tempfile::tempdir().unwrap();
     Store::restore(&made[3], restored.path(), world.now()).unwrap();
     let store = Store::open(restored.path()).await.unwrap();

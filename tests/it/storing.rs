@@ -86,7 +86,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         interval_secs: 3600,
         failures: 0,
         next_check_at: now() + TimeDelta::hours(1),
-        quiet_until: None,
+        quiet_hosts: Vec::new(),
         collections,
         covered: vec![],
         documents: vec![],

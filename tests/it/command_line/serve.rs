@@ -3,11 +3,14 @@
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::{Place, den};
 use crate::ask::Ask;
+use crate::den::change_list;
+use crate::fake_site::{Gate, Reply};
 use crate::person::Person;
 
 /// A service that was started, and is killed if a test forgets it.
@@ -57,11 +60,20 @@ impl Served {
         self.child.wait().unwrap();
     }
 
-    /// Sends SIGTERM, and tells how it ended.
+    /// Sends SIGTERM, and tells how it ended. Like all who stop services, it waits ten seconds and then kills, which is
+    /// no code.
     pub fn terminate(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         let status = Command::new("kill").args(["-TERM", &id]).status().unwrap();
         assert!(status.success());
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(10) {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::yield_now();
+        }
+        self.child.kill().unwrap();
         self.child.wait().unwrap().code()
     }
 }
@@ -106,6 +118,87 @@ fn the_service_starts_with_nothing_set_reads_sites_and_ends_when_told_to() {
     let mut left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["own", "sitebell.sqlite3"], "and no log beside it");
+}
+
+#[test]
+fn the_service_ends_in_time_though_a_site_never_answers_and_somebody_reads_the_database() {
+    let (place, den) = (Place::new(), den());
+    place.add("alice", &[]);
+    let token = place.done(&["account", "token", "alice"]);
+    let gate = Gate::default();
+    let silent = Reply::status(404).behind(&gate);
+    den.site.serve("/.well-known/resourcesync", silent);
+    let served = Served::start(&place, &["--allow-net", "127.0.0.0/8", "--host-gap", "0"]);
+    let add = Ask::post("/api/v1/sites", &json!({"url": den.url("/").as_str()}));
+    add.token(token.trim()).to(served.address).json(202);
+    while den.site.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    let reader = rusqlite::Connection::open(place.data().join("sitebell.sqlite3")).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    let ask = || reader.query_row("SELECT count(*) FROM sites", [], |row| row.get::<_, i64>(0));
+    assert_eq!(ask().unwrap(), 1);
+    assert_eq!(served.terminate(), Some(0));
+    assert_eq!(ask().unwrap(), 1);
+}
+
+/// Limits how long the files of a process may get; files that are longer already cannot be written at their ends.
+fn limit_files(process: u32, bytes: &str) {
+    let limit = Command::new("prlimit")
+        .args([&format!("--pid={process}"), &format!("--fsize={bytes}:")])
+        .status();
+    assert!(limit.unwrap().success());
+}
+
+#[test]
+fn what_was_read_while_nothing_could_be_saved_is_saved_later_and_no_site_is_asked_twice() {
+    let (place, den) = (Place::new(), den());
+    place.add("alice", &[]);
+    let token = place.done(&["account", "token", "alice"]);
+    let gate = Gate::default();
+    let list = "/changelist.xml";
+    let up = "/capabilitylist.xml";
+    let body = change_list(up, "from='2026-01-01'", &["created /a 2026-03-01"]);
+    den.site
+        .serve(list, Reply::xml(den.filled(&body)).behind(&gate));
+    // A process that ignores the signal is told that its file is too long.
+    let command = place.command(&[
+        "serve",
+        "--listen=127.0.0.1:0",
+        "--allow-net=127.0.0.0/8",
+        "--host-gap=0",
+    ]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell.current_dir(command.get_current_dir().unwrap());
+    let mut served = Served::logging_to(Stdio::piped(), &mut shell);
+    let mut log = BufReader::new(served.child.stderr.take().unwrap()).lines();
+    let add = Ask::post("/api/v1/sites", &json!({"url": den.url("/").as_str()}));
+    let site = add.token(token.trim()).to(served.address).json(202);
+    while den.site.requests_to(list).is_empty() {
+        std::thread::yield_now();
+    }
+    limit_files(served.child.id(), "1");
+    gate.open();
+    let failed = |line: &String| line.contains("nothing can be saved");
+    for _ in 0..2 {
+        let line = log.by_ref().map(Result::unwrap).find(failed).unwrap();
+        assert!(line.contains("is tried again in"), "{line}");
+    }
+    limit_files(served.child.id(), "unlimited");
+    std::thread::spawn(move || log.for_each(drop));
+    let path = format!("/api/v1/sites/{}/changes", site["id"]);
+    let changes = || Ask::get(&path).token(token.trim()).to(served.address);
+    while changes().json(200)["changes"]
+        .as_array()
+        .unwrap()
+        .is_empty()
+    {
+        std::thread::yield_now();
+    }
+    assert_eq!(den.site.requests_to(list).len(), 1);
+    assert_eq!(served.terminate(), Some(0));
 }
 
 #[test]
@@ -209,6 +302,21 @@ fn what_the_operator_does_to_an_account_ends_its_sessions_beside_a_running_servi
     assert!(is_in(&mut alice));
     place.done(&["account", "remove", "alice", "--yes"]);
     assert!(!is_in(&mut alice));
+}
+
+#[test]
+fn a_folder_that_cannot_hold_backups_is_told_at_the_start() {
+    let place = Place::new();
+    std::fs::write(place.data().with_file_name("copies"), "a file").unwrap();
+    let refused = place.run(&["serve", "--listen", "127.0.0.1:0", "--backup-to", "copies"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let sentence = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        sentence.contains("the folder copies cannot be used for backups"),
+        "{sentence}"
+    );
+    assert!(sentence.contains("--backup-to"), "{sentence}");
+    assert!(!place.data().exists(), "nothing was written");
 }
 
 #[test]

@@ -276,7 +276,7 @@ impl<S: Staged> Desk<'_, S> {
             interval_secs: 1,
             failures: 77,
             next_check_at: self.now,
-            quiet_until: None,
+            quiet_hosts: Vec::new(),
             collections: vec![],
             covered: vec![],
             documents: vec![],
