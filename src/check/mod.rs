@@ -250,6 +250,7 @@ async fn check_address(
         }
         Some(Found::Lists(found)) => {
             let walked = pages::walk(&mut loader, site, found, memory, now).await;
+            loader.forget_parts_beyond_bounds();
             root = Some(walked.top);
             (walked.collections, walked.is_complete)
         }

@@ -9,6 +9,7 @@ mod limits;
 mod parsed;
 mod round;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read};
 use std::pin::Pin;
@@ -137,6 +138,8 @@ pub struct Loader<'a> {
     descriptions: u32,
     changes: usize,
     list_pages: usize,
+    /// How many parts each list has that was read, or that has not changed.
+    parts: HashMap<Url, usize>,
     errand: Errand,
     /// Everything found wrong so far.
     pub problems: Problems,
@@ -178,6 +181,7 @@ impl<'a> Loader<'a> {
             descriptions: 0,
             changes: 0,
             list_pages: 0,
+            parts: HashMap::new(),
             errand: ahead.errand().clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
@@ -455,11 +459,13 @@ impl<'a> Loader<'a> {
         let final_url = fetched.url.clone();
         if let (Answer::NotModified, Some((memory, outline))) = (&fetched.answer, outline) {
             self.problems.extend(memory.problems.iter().cloned());
+            let mut list = outline.list;
+            self.leave_out_parts(url, &mut list);
             return Ok(LoadedList {
                 asked: url.clone(),
                 url: final_url,
                 format: outline.format,
-                list: outline.list,
+                list,
                 sheet: Sheet::default(),
                 is_unchanged: true,
             });
@@ -515,9 +521,50 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Remembers no more parts of lists than one reading may have, those of lists included that were not asked for. A
+    /// list that loses its parts so is read anew when it is asked for again.
+    pub fn forget_parts_beyond_bounds(&mut self) {
+        let known = self.memory.iter().flat_map(|memory| &memory.documents);
+        let mut others: Vec<_> = (known.filter(|(url, _)| !self.parts.contains_key(url)))
+            .filter_map(|(url, memory)| Some((url, memory, Outline::parse(&memory.outline)?)))
+            .filter(|(_, _, outline)| !outline.list.parts.is_empty())
+            .collect();
+        others.sort_by_key(|(_, memory, _)| Reverse(memory.read_at));
+        let mut room = self.room_for_parts();
+        for (url, memory, mut outline) in others {
+            let count = outline.list.parts.len();
+            if count <= room {
+                room -= count;
+                continue;
+            }
+            outline.list.parts.clear();
+            let memory = DocumentMemory {
+                validators: None,
+                outline: outline.to_text(),
+                ..memory.clone()
+            };
+            self.documents_read.push((url.clone(), memory));
+        }
+    }
+
+    /// Leaves out the parts of a list for which there is no room beside those of the others.
+    fn leave_out_parts(&mut self, asked: &Url, list: &mut List) {
+        self.parts.remove(asked);
+        let room = self.room_for_parts();
+        list.left_out += list.parts.len().saturating_sub(room);
+        list.parts.truncate(room);
+        self.parts.insert(asked.clone(), list.parts.len());
+    }
+
+    fn room_for_parts(&self) -> usize {
+        let used: usize = self.parts.values().sum();
+        self.limits.parts.saturating_sub(used)
+    }
+
     /// Remembers nothing of a document that was read for nothing: nobody knows its pages.
     pub fn forget(&mut self, url: &Url) {
         self.documents_read.retain(|(read, _)| read != url);
+        self.parts.remove(url);
     }
 
     /// Reports something that is wrong with a document in the light of others. It is remembered with the document, and
@@ -548,7 +595,8 @@ impl<'a> Loader<'a> {
         validators: Option<Validators>,
     ) -> Result<LoadedList, LoadError> {
         let list = parsed.list;
-        let (format, list) = list.map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        let (format, mut list) = list.map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        self.leave_out_parts(&asked, &mut list);
         let problems = parsed.problems.into_vec();
         self.problems.extend(problems.iter().cloned());
         self.list_pages += parsed.sheet.len();

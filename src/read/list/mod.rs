@@ -133,6 +133,9 @@ pub struct List {
     /// Documents that together with this one are the whole list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// How many others there are for which there was no room.
+    #[serde(skip_serializing_if = "is_none")]
+    pub left_out: usize,
     /// A document that gives the pages their titles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub titles: Option<String>,
@@ -142,6 +145,10 @@ pub struct List {
     /// The least time between two requests that the site asks for, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace_ms: Option<u64>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A document that is part of a list.
