@@ -174,36 +174,44 @@ impl Walk<'_, '_> {
         };
         let mut page = Page {
             url: written.trim().to_owned(),
+            is_private: self.is_private(raw, number),
             ..Page::default()
         };
+        // Others read what is told here, and where a page is that wants to be left alone is none of their business.
+        let is_hidden = page.is_private;
         match address::resolve(&mut page.url, self.sink.url) {
             Ok(false) => {}
-            Ok(true) => self.sink.note(Code::RelativeLoc, 1, || {
-                format!(
+            Ok(true) => self.sink.note(Code::RelativeLoc, 1, || match is_hidden {
+                true => format!("the address of page {number} is relative"),
+                false => format!(
                     "{} is relative; it was read as {}",
                     quote(written),
                     quote(&page.url)
-                )
+                ),
             }),
             Err(error) => {
-                return self.sink.note(Code::BadLoc, 1, || {
-                    format!("{} cannot be used: {error}", quote(written))
+                return self.sink.note(Code::BadLoc, 1, || match is_hidden {
+                    true => format!("the address of page {number} cannot be used: {error}"),
+                    false => format!("{} cannot be used: {error}", quote(written)),
                 });
             }
         }
-        page.is_private = self.is_private(raw, written);
-        if !page.is_private {
+        if is_hidden && !self.hosts.have(&page.url) {
+            return self.sink.note(Code::ForeignPages, 1, || {
+                format!("page {number} is on another site and was left out")
+            });
+        }
+        if !is_hidden {
             self.fill(&mut page, raw, written);
         }
         self.hosts.hand_on(&mut page, 1, &mut self.list, self.sink);
     }
 
     /// Whoever writes `yes` or `no` means something, and whatever it is, nothing private is told by leaving out the page.
-    fn is_private(&mut self, raw: &RawPage<'_>, page: &str) -> bool {
+    fn is_private(&mut self, raw: &RawPage<'_>, number: usize) -> bool {
         let mut odd = |name: &str, should_be: &str| {
             self.invalid(|| {
-                let page = quote(page);
-                format!("`{name}` of {page} is not {should_be}; the page was left out")
+                format!("`{name}` of page {number} is not {should_be}; the page was left out")
             });
             true
         };
