@@ -399,7 +399,7 @@ struct Index<'de, 'a, 's> {
     /// Surfaces.
     pages: Pages,
     /// The names of entities, with the addresses of the pages that they are on.
-    names: Vec<(String, Option<String>)>,
+    names: Vec<(String, String)>,
 }
 
 impl<'de> Take<'de> for Index<'de, '_, '_> {
@@ -488,12 +488,10 @@ impl Index<'_, '_, '_> {
         let Some(url) = self.address(entity) else {
             return;
         };
-        match self.names.len() < MAX_PAGES {
-            true => {
-                let name = entity.canonical_name.text();
-                self.names.push((url, name.and_then(clean::title)));
-            }
-            false => self.pages.are_too_many = true,
+        let name = entity.canonical_name.text().and_then(clean::title);
+        self.pages.are_too_many |= self.names.len() == MAX_PAGES;
+        if !self.pages.are_too_many {
+            self.names.extend(name.map(|name| (url, name)));
         }
     }
 
@@ -534,13 +532,15 @@ impl Index<'_, '_, '_> {
         let modified = site.modified.text();
         let modified = modified.and_then(|text| read_lastmod(text).moment());
         list.made_at = modified.map(|moment| moment.to_string());
-        // Surfaces are pages; entities have names for those that are no surfaces, or surfaces without a name.
-        for (url, title) in std::mem::take(&mut self.names) {
-            self.pages.add(Page {
-                url,
-                title,
-                ..Page::default()
-            });
+        // Surfaces are pages. Entities are not, and have names for surfaces without one, and for pages of other lists.
+        for (url, name) in std::mem::take(&mut self.names) {
+            match self.pages.places.get(&url) {
+                Some(&place) => {
+                    let page = &mut self.pages.all[place];
+                    page.title = page.title.take().or(Some(name));
+                }
+                None => list.names.push((url, name)),
+            }
         }
         if self.pages.are_too_many {
             let message = format!("the document has more than {MAX_PAGES} entries");

@@ -139,6 +139,9 @@ pub struct List {
     /// A document that gives the pages their titles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub titles: Option<String>,
+    /// What pages are called that are listed elsewhere, by their addresses. Nobody remembers that in place of the document.
+    #[serde(skip)]
+    pub names: Vec<(String, String)>,
     /// Parts of the site that have lists of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<Section>,
