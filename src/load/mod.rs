@@ -45,6 +45,10 @@ use crate::site::{Format, same_site};
 /// How old a reading may be for which a server may still say that nothing has changed. Some servers say it for ever.
 const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
 
+/// A document that is not used any more is remembered for so long after it was last read. Long before that it has to be
+/// read anew in any case.
+const KEEP_UNUSED: TimeDelta = TimeDelta::days(30);
+
 /// A site that lists its pages may have so many times more documents than one that lists its changes.
 const LIST_ROOM: u32 = 10;
 
@@ -545,6 +549,40 @@ impl<'a> Loader<'a> {
             };
             self.documents_read.push((url.clone(), memory));
         }
+    }
+
+    /// The documents that can be forgotten: they were read long ago, and neither was any of them asked for this time nor is
+    /// it one of `kept`, or listed by a document that is. A part of a long index may well wait for its turn.
+    pub fn out_of_use(&self, kept: impl IntoIterator<Item = Url>) -> Vec<Url> {
+        let Some(memory) = self.memory else {
+            return Vec::new();
+        };
+        let known = memory.documents.iter();
+        let old = known.filter(|(_, document)| document.read_at + KEEP_UNUSED < self.now);
+        let mut unused: HashSet<&Url> = old.map(|(url, _)| url).collect();
+        unused.retain(|url| !self.asked.contains(url));
+        if unused.is_empty() {
+            return Vec::new();
+        }
+        let read: HashMap<&Url, &DocumentMemory> = self
+            .documents_read
+            .iter()
+            .map(|(url, document)| (url, document))
+            .collect();
+        let mut used: Vec<Url> = self.asked.iter().cloned().chain(kept).collect();
+        let mut seen = HashSet::new();
+        while let Some(url) = used.pop() {
+            unused.remove(&url);
+            let document = read.get(&url).copied().or(memory.documents.get(&url));
+            let outline = document.and_then(|document| Outline::parse(&document.outline));
+            if seen.insert(url)
+                && let Some(outline) = outline
+            {
+                let listed = outline.list.documents();
+                used.extend(listed.filter_map(|url| Url::parse(url).ok()));
+            }
+        }
+        unused.into_iter().cloned().collect()
     }
 
     /// Leaves out the parts of a list for which there is no room beside those of the others.

@@ -179,6 +179,7 @@ impl<'a> Planning<'a> {
             collections,
             covered,
             documents: checked.documents,
+            out_of_use: checked.out_of_use,
             ..self.empty(past)
         };
         if let Some((documents, read_at)) = checked.round
@@ -261,6 +262,7 @@ impl<'a> Planning<'a> {
             collections: Vec::new(),
             covered: Vec::new(),
             documents: Vec::new(),
+            out_of_use: Vec::new(),
             round: match self.has_round {
                 true => RoundRecord::Dropped,
                 false => RoundRecord::None,

@@ -99,6 +99,7 @@ fn save(
     };
     cover(db, site, record)?;
     save_documents(db, site, &record.documents)?;
+    forget_documents(db, site, &record.out_of_use)?;
     round::save(db, site, &record.round)?;
     if let Some(found) = &record.site {
         saved.is_reworded |= describe_site(db, site, found)?;
@@ -372,6 +373,14 @@ fn save_documents(
         if update.execute(values)? == 0 {
             insert.execute(values)?;
         }
+    }
+    Ok(())
+}
+
+fn forget_documents(db: &Connection, site: SiteId, urls: &[Url]) -> Result<(), StoreError> {
+    for url in urls {
+        db.prepare_cached("DELETE FROM documents WHERE site = ?1 AND url = ?2")?
+            .execute((site.0, url.as_str()))?;
     }
     Ok(())
 }

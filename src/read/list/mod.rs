@@ -150,6 +150,18 @@ pub struct List {
     pub pace_ms: Option<u64>,
 }
 
+impl List {
+    /// The addresses of all documents that it names.
+    pub fn documents(&self) -> impl Iterator<Item = &str> {
+        let offers = (self.sections.iter())
+            .flat_map(|section| section.snapshots.iter().chain(&section.deltas));
+        let parts = self.parts.iter().map(|part| part.url.as_str());
+        parts
+            .chain(offers.map(|offer| offer.url.as_str()))
+            .chain(self.titles.as_deref())
+    }
+}
+
 fn is_none(count: &usize) -> bool {
     *count == 0
 }
