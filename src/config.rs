@@ -279,6 +279,7 @@ impl Values {
             bytes: self.one("max-check-size", size)?,
             unpacked_bytes: self.one("max-unpacked-size", size)?,
             time: self.one("check-timeout", duration)?,
+            ..Limits::default()
         };
         Ok(Config {
             fetch,

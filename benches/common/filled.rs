@@ -77,6 +77,7 @@ pub fn found(
         }],
         covered: vec![],
         documents: vec![],
+        out_of_use: vec![],
         round: RoundRecord::None,
     })
 }

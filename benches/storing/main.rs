@@ -368,6 +368,7 @@ fn record(path: &str, changes: Vec<Change>) -> Result<CheckRecord, Failure> {
         }],
         covered: vec![],
         documents: vec![],
+        out_of_use: vec![],
         round: RoundRecord::None,
     })
 }

@@ -59,6 +59,8 @@ pub struct Checked {
     pub bytes: u64,
     /// Documents whose bodies were read, to be remembered.
     pub documents: Vec<(Url, DocumentMemory)>,
+    /// Documents of which nothing need be remembered any more.
+    pub out_of_use: Vec<Url>,
     /// How long the servers promise that nothing changes.
     pub fresh_for: Option<Duration>,
     /// The documents that were asked for, and when the oldest of them was read, if all of them are as they were.
@@ -250,6 +252,7 @@ async fn check_address(
         }
         Some(Found::Lists(found)) => {
             let walked = pages::walk(&mut loader, site, found, memory, now).await;
+            loader.forget_parts_beyond_bounds();
             root = Some(walked.top);
             (walked.collections, walked.is_complete)
         }
@@ -270,6 +273,7 @@ async fn check_address(
         about,
         described_by: root.and_then(|root| root.described_by),
     };
+    let out_of_use = loader.out_of_use(|| documents_of(memory, &collections));
     let (requests, bytes) = (loader.requests(), loader.bytes());
     let round = loader.round();
     Ok(Checked {
@@ -280,9 +284,26 @@ async fn check_address(
         requests,
         bytes,
         documents: loader.documents_read,
+        out_of_use,
         fresh_for: loader.fresh_for,
         round,
     })
+}
+
+/// The documents that collections have, whether they were read this time or not.
+fn documents_of(memory: Option<&SiteMemory>, collections: &[CollectionReading]) -> Vec<Url> {
+    let root = memory.and_then(|memory| memory.root.as_ref());
+    let known = memory.into_iter().flat_map(|memory| &memory.collections);
+    let known = known.flat_map(|known| {
+        let lists = known.lists.iter().map(|list| &list.url);
+        lists.chain(&known.capability_list)
+    });
+    let read = collections.iter().flat_map(|read| &read.lists);
+    let all = root
+        .into_iter()
+        .chain(known)
+        .chain(read.map(|list| &list.url));
+    all.cloned().collect()
 }
 
 /// The document at the top of a site, whatever its format.

@@ -400,6 +400,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let List {
             pages,
             parts,
+            left_out,
             titles,
             is_window,
             made_at,
@@ -430,6 +431,15 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
         if self.titles.is_none() {
             self.titles = titles.and_then(|url| Url::parse(&url).ok());
+        }
+        if left_out > 0 {
+            let most = self.loader.limits().parts;
+            let message = format!(
+                "the indexes of a site may list {most} documents in all; {left_out} of those listed here were left unread"
+            );
+            let problem = Problem::new(Code::LimitReached, &loaded.url, message);
+            self.loader.problems.add(problem);
+            self.is_complete = false;
         }
         if depth >= MAX_DEPTH && !parts.is_empty() {
             let message = format!(

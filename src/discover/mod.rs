@@ -107,7 +107,7 @@ pub async fn discover(
                 root.titles = Some(url);
             }
             if is_anew {
-                search.note_the_others(site, root);
+                search.note_the_others(site, &root.lists);
             }
             if let Some(list) = root.lists.first() {
                 let looked_at = memory.and_then(|memory| memory.looked_at);
@@ -120,6 +120,7 @@ pub async fn discover(
                 loader.problems.add(problem.with_snippet(example(site)));
             }
         }
+        None if is_anew => search.note_the_others(site, &[]),
         _ => {}
     }
     Ok(Discovery {

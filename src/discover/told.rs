@@ -3,10 +3,10 @@
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use super::{ListRoot, Search, Tried};
+use super::{Search, Tried};
 use crate::fetch::FetchError;
-use crate::load::LoadError;
-use crate::read::list::READERS;
+use crate::load::{LoadError, LoadedList};
+use crate::read::list::{PLAIN, READERS};
 use crate::site::{Format, SiteUrl};
 
 impl Search {
@@ -18,31 +18,29 @@ impl Search {
         });
     }
 
-    /// Says of the formats that were not looked for why they were not.
-    pub(super) fn note_the_others(&mut self, site: &SiteUrl, root: &ListRoot) {
-        let Some(found) = root.lists.first() else {
-            return;
-        };
+    /// Says of the formats that were not looked for why they were not; `lists` are those that were found.
+    pub(super) fn note_the_others(&mut self, site: &SiteUrl, lists: &[LoadedList]) {
         for reader in READERS {
             if self.tried.iter().any(|tried| tried.format == reader.format) {
                 continue;
             }
-            let sections = root.lists.iter().flat_map(|list| &list.list.sections);
-            let announced = sections.filter(|section| section.format == reader.format);
-            match reader.places.first() {
-                Some(place) => {
+            let place = reader.places.first().map(|place| site.at_root(place));
+            let (url, words) = match (place, lists.first()) {
+                (Some(place), Some(found)) => {
                     let words = format!("not looked for, after a {} was found", found.list.kind);
-                    self.note(reader.format, &site.at_root(place), words);
+                    (place, words)
                 }
-                None => {
-                    let words = match announced.count() {
-                        0 => "not announced there".to_owned(),
-                        1 => "announced there: one section".to_owned(),
-                        count => format!("announced there: {count} sections"),
-                    };
-                    self.note(reader.format, &found.url, words);
+                (Some(place), None) => {
+                    let words = "not looked for, after a document that cannot be read";
+                    (place, words.to_owned())
                 }
-            }
+                (None, Some(found)) => (found.url.clone(), announced(reader.format, lists)),
+                (None, None) => {
+                    let words = "no sitemap was read that could announce it";
+                    (site.at_root(PLAIN.places[0]), words.to_owned())
+                }
+            };
+            self.note(reader.format, &url, words);
         }
     }
 
@@ -90,6 +88,16 @@ impl Search {
             }
         }
         outcomes
+    }
+}
+
+/// What some lists offer in a format that has no place of its own.
+fn announced(format: Format, lists: &[LoadedList]) -> String {
+    let sections = lists.iter().flat_map(|list| &list.list.sections);
+    match sections.filter(|section| section.format == format).count() {
+        0 => "not announced there".to_owned(),
+        1 => "announced there: one section".to_owned(),
+        count => format!("announced there: {count} sections"),
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Limits {
     pub changes: usize,
     /// Pages of lists of pages that are kept in memory. The document that goes beyond it is still taken whole.
     pub pages: usize,
+    /// Lists that other lists name, all of them together: indexes may name more of them without end.
+    pub parts: usize,
     /// Bytes that come over the network.
     pub bytes: u64,
     /// Bytes of a list that comes packed, unpacked.
@@ -36,6 +38,7 @@ impl Default for Limits {
             descriptions: 20,
             changes: 250_000,
             pages: 5_000_000,
+            parts: 100_000,
             bytes: 200 * 1024 * 1024,
             unpacked_bytes: MAX_UNPACKED_BYTES,
             time: Duration::from_secs(60),

@@ -9,6 +9,7 @@ mod limits;
 mod parsed;
 mod round;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, Read};
 use std::pin::Pin;
@@ -43,6 +44,10 @@ use crate::site::{Format, same_site};
 
 /// How old a reading may be for which a server may still say that nothing has changed. Some servers say it for ever.
 const TRUST_UNCHANGED: TimeDelta = TimeDelta::days(7);
+
+/// A document that is not used any more is remembered for so long after it was last read. Long before that it has to be
+/// read anew in any case.
+const KEEP_UNUSED: TimeDelta = TimeDelta::days(30);
 
 /// A site that lists its pages may have so many times more documents than one that lists its changes.
 const LIST_ROOM: u32 = 10;
@@ -137,6 +142,8 @@ pub struct Loader<'a> {
     descriptions: u32,
     changes: usize,
     list_pages: usize,
+    /// How many parts each list has that was read, or that has not changed.
+    parts: HashMap<Url, usize>,
     errand: Errand,
     /// Everything found wrong so far.
     pub problems: Problems,
@@ -178,6 +185,7 @@ impl<'a> Loader<'a> {
             descriptions: 0,
             changes: 0,
             list_pages: 0,
+            parts: HashMap::new(),
             errand: ahead.errand().clone(),
             problems: Problems::default(),
             documents_read: Vec::new(),
@@ -455,11 +463,13 @@ impl<'a> Loader<'a> {
         let final_url = fetched.url.clone();
         if let (Answer::NotModified, Some((memory, outline))) = (&fetched.answer, outline) {
             self.problems.extend(memory.problems.iter().cloned());
+            let mut list = outline.list;
+            self.leave_out_parts(url, &mut list);
             return Ok(LoadedList {
                 asked: url.clone(),
                 url: final_url,
                 format: outline.format,
-                list: outline.list,
+                list,
                 sheet: Sheet::default(),
                 is_unchanged: true,
             });
@@ -515,9 +525,84 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Remembers no more parts of lists than one reading may have, those of lists included that were not asked for. A
+    /// list that loses its parts so is read anew when it is asked for again.
+    pub fn forget_parts_beyond_bounds(&mut self) {
+        let known = self.memory.iter().flat_map(|memory| &memory.documents);
+        let mut others: Vec<_> = (known.filter(|(url, _)| !self.parts.contains_key(url)))
+            .filter_map(|(url, memory)| Some((url, memory, Outline::parse(&memory.outline)?)))
+            .filter(|(_, _, outline)| !outline.list.parts.is_empty())
+            .collect();
+        others.sort_by_key(|(_, memory, _)| Reverse(memory.read_at));
+        let mut room = self.room_for_parts();
+        for (url, memory, mut outline) in others {
+            let count = outline.list.parts.len();
+            if count <= room {
+                room -= count;
+                continue;
+            }
+            outline.list.parts.clear();
+            let memory = DocumentMemory {
+                validators: None,
+                outline: outline.to_text(),
+                ..memory.clone()
+            };
+            self.documents_read.push((url.clone(), memory));
+        }
+    }
+
+    /// The documents that can be forgotten: they were read long ago, and neither was any of them asked for this time nor is
+    /// it one of `kept`, or listed by a document that is. A part of a long index may well wait for its turn.
+    pub fn out_of_use(&self, kept: impl FnOnce() -> Vec<Url>) -> Vec<Url> {
+        let Some(memory) = self.memory else {
+            return Vec::new();
+        };
+        let known = memory.documents.iter();
+        let old = known.filter(|(_, document)| document.read_at + KEEP_UNUSED < self.now);
+        let mut unused: HashSet<&Url> = old.map(|(url, _)| url).collect();
+        unused.retain(|url| !self.asked.contains(url));
+        if unused.is_empty() {
+            return Vec::new();
+        }
+        let read: HashMap<&Url, &DocumentMemory> = self
+            .documents_read
+            .iter()
+            .map(|(url, document)| (url, document))
+            .collect();
+        let mut used: Vec<Url> = self.asked.iter().cloned().chain(kept()).collect();
+        let mut seen = HashSet::new();
+        while let Some(url) = used.pop() {
+            unused.remove(&url);
+            let document = read.get(&url).copied().or(memory.documents.get(&url));
+            let outline = document.and_then(|document| Outline::parse(&document.outline));
+            if seen.insert(url)
+                && let Some(outline) = outline
+            {
+                let listed = outline.list.documents();
+                used.extend(listed.filter_map(|url| Url::parse(url).ok()));
+            }
+        }
+        unused.into_iter().cloned().collect()
+    }
+
+    /// Leaves out the parts of a list for which there is no room beside those of the others.
+    fn leave_out_parts(&mut self, asked: &Url, list: &mut List) {
+        self.parts.remove(asked);
+        let room = self.room_for_parts();
+        list.left_out += list.parts.len().saturating_sub(room);
+        list.parts.truncate(room);
+        self.parts.insert(asked.clone(), list.parts.len());
+    }
+
+    fn room_for_parts(&self) -> usize {
+        let used: usize = self.parts.values().sum();
+        self.limits.parts.saturating_sub(used)
+    }
+
     /// Remembers nothing of a document that was read for nothing: nobody knows its pages.
     pub fn forget(&mut self, url: &Url) {
         self.documents_read.retain(|(read, _)| read != url);
+        self.parts.remove(url);
     }
 
     /// Reports something that is wrong with a document in the light of others. It is remembered with the document, and
@@ -548,7 +633,8 @@ impl<'a> Loader<'a> {
         validators: Option<Validators>,
     ) -> Result<LoadedList, LoadError> {
         let list = parsed.list;
-        let (format, list) = list.map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        let (format, mut list) = list.map_err(|problem| LoadError::Broken(Box::new(problem)))?;
+        self.leave_out_parts(&asked, &mut list);
         let problems = parsed.problems.into_vec();
         self.problems.extend(problems.iter().cloned());
         self.list_pages += parsed.sheet.len();

@@ -475,6 +475,8 @@ pub struct CheckRecord {
     pub covered: Vec<CollectionId>,
     /// The documents that were read. Others keep what they have.
     pub documents: Vec<(Url, DocumentMemory)>,
+    /// Documents of which nothing need be remembered any more.
+    pub out_of_use: Vec<Url>,
     /// What the site is asked next time, if nothing is expected to be new.
     pub round: RoundRecord,
 }

@@ -5,6 +5,7 @@
 //! does not. Each document of a list fills a [`Sheet`] of its own, so that one that breaks off leaves no trace.
 
 mod besides;
+mod extras;
 mod key;
 mod places;
 mod sighted;

@@ -7,6 +7,7 @@ pub mod address;
 pub mod arc;
 pub mod charset;
 pub mod html;
+pub mod json;
 pub mod link;
 pub mod link_header;
 pub mod list;

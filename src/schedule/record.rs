@@ -188,6 +188,7 @@ impl<'a> Planning<'a> {
             collections,
             covered,
             documents: checked.documents,
+            out_of_use: checked.out_of_use,
             ..self.empty(past)
         };
         if let Some((documents, read_at)) = checked.round
@@ -267,6 +268,7 @@ impl<'a> Planning<'a> {
             collections: Vec::new(),
             covered: Vec::new(),
             documents: Vec::new(),
+            out_of_use: Vec::new(),
             round: match self.has_round {
                 true => RoundRecord::Dropped,
                 false => RoundRecord::None,
@@ -358,6 +360,7 @@ pub(super) fn without_findings(record: &CheckRecord) -> CheckRecord {
         collections: Vec::new(),
         covered: Vec::new(),
         documents: Vec::new(),
+        out_of_use: Vec::new(),
         round: RoundRecord::Dropped,
         ..*record
     }

@@ -102,6 +102,7 @@ fn save(
     };
     cover(db, site, record)?;
     save_documents(db, site, &record.documents)?;
+    forget_documents(db, site, &record.out_of_use)?;
     round::save(db, site, &record.round)?;
     save_quiet_hosts(db, record)?;
     if let Some(found) = &record.site {
@@ -376,6 +377,14 @@ fn save_documents(
         if update.execute(values)? == 0 {
             insert.execute(values)?;
         }
+    }
+    Ok(())
+}
+
+fn forget_documents(db: &Connection, site: SiteId, urls: &[Url]) -> Result<(), StoreError> {
+    for url in urls {
+        db.prepare_cached("DELETE FROM documents WHERE site = ?1 AND url = ?2")?
+            .execute((site.0, url.as_str()))?;
     }
     Ok(())
 }

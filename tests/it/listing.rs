@@ -3,6 +3,7 @@
 mod any_order; // sections that share pages and break
 mod arc; // checksums, days, privacy
 mod finding; // how a list is found, and found again
+mod leaving; // documents that a site uses no more
 mod long; // more documents than one check reads
 mod mending; // sections that break
 pub mod offering; // a site that offers sections

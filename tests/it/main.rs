@@ -6,6 +6,7 @@ mod admin; // what those see and do who run the instance
 mod any_document; // documents of every kind, made up for the properties
 mod api; // the JSON API
 mod ask; // a client that shows every byte
+mod bombs; // documents that would fill the memory
 mod browser; // the pages in a real browser
 mod command_line; // the program itself: what it prints, and how it ends
 mod crashing; // the real program, killed again and again

@@ -90,6 +90,7 @@ pub fn record(collections: Vec<CollectionRecord>) -> CheckRecord {
         collections,
         covered: vec![],
         documents: vec![],
+        out_of_use: vec![],
         round: RoundRecord::None,
     }
 }

@@ -36,8 +36,7 @@ impl Walk<'_, '_> {
                 top.about = index.list.about.or(top.about.clone());
             }
             Ok(index) => {
-                let titles: HashMap<PageKey, Extra> = index.sheet.titles().collect();
-                self.sighted.entitle(&titles);
+                self.sighted.entitle(&titles_of(&index));
                 top.format = index.format;
                 top.about = index.list.about.clone().or(top.about.clone());
                 self.compare(&index).await;
@@ -61,7 +60,8 @@ impl Walk<'_, '_> {
             return;
         };
         self.sighted.know(known);
-        let listed: HashSet<PageKey> = index.sheet.urls().map(PageKey::of).collect();
+        let named = index.list.names.iter().map(|(url, _)| url.as_str());
+        let listed: HashSet<PageKey> = index.sheet.urls().chain(named).map(PageKey::of).collect();
         let (mut missing, mut newest) = (0, Stamp::NONE);
         for (key, stamp) in self.sighted.listed() {
             missing += usize::from(!listed.contains(&key));
@@ -85,4 +85,16 @@ impl Walk<'_, '_> {
             self.loader.blame(&index.asked, problem);
         }
     }
+}
+
+/// What a document says about the pages of others: more of those that it lists itself, of the others their names.
+fn titles_of(index: &LoadedList) -> HashMap<PageKey, Extra> {
+    let names = index.list.names.iter().map(|(url, name)| {
+        let extra = Extra {
+            title: Some(name.clone()),
+            ..Extra::default()
+        };
+        (PageKey::of(url), extra)
+    });
+    names.chain(index.sheet.titles()).collect()
 }

@@ -4,19 +4,18 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::extras::Extras;
 use super::{Extra, KnownPages, PageKey, PageTable, Stamp, short_hash};
 use crate::change::Page;
 use crate::moment::Moment;
 
 /// What a list says of a page that is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sight {
     /// When it was last modified.
     pub stamp: Stamp,
     /// A hash of its checksum; 0 if it has none.
     pub hash: u32,
-    /// What else is said about it.
-    pub extra: Option<Box<Extra>>,
 }
 
 impl Sight {
@@ -25,7 +24,6 @@ impl Sight {
             stamp: Stamp::of(page.lastmod),
             // Never 0, which means that there is none.
             hash: page.hash.as_deref().map_or(0, |hash| short_hash(hash) | 1),
-            extra: None,
         }
     }
 
@@ -44,6 +42,8 @@ pub struct Sheet {
     same: Vec<u32>,
     /// Those of pages that are not.
     other: Vec<(u32, Sight)>,
+    /// What else is said about these.
+    extras: Extras,
     /// Those of pages that are to be forgotten.
     private: Vec<u32>,
     /// Pages that are not known and must not be.
@@ -62,17 +62,16 @@ impl Sheet {
 
     /// Takes a page.
     pub fn add(&mut self, page: &Page) {
-        let mut sight = Sight::of(page);
+        let sight = Sight::of(page);
         let key = PageKey::of(&page.url);
         let Some(place) = self.known.find(key) else {
             // Nothing is kept of a page that is private but that it is, should it be listed twice.
             if page.is_private {
                 return self.hidden.push(key);
             }
-            if self.fresh.has_room_for(sight.stamp) {
-                sight.extra = Extra::of(page);
-            }
-            return self.fresh.push(&page.url, sight, 0, false);
+            let has_room = self.fresh.extras.have_room_for(sight.stamp);
+            let extra = has_room.then(|| Extra::of(page)).flatten();
+            return self.fresh.push(&page.url, sight, extra, 0, false);
         };
         // There are never four thousand million of them.
         let number = u32::try_from(place).unwrap_or(u32::MAX);
@@ -84,16 +83,20 @@ impl Sheet {
             self.known.stamps[place] == sight.stamp && self.known.hashes[place] == sight.hash;
         if is_same {
             self.same.push(number);
-        } else {
-            sight.extra = Extra::of(page);
-            self.other.push((number, sight));
+            return;
         }
+        if self.extras.have_room_for(sight.stamp)
+            && let Some(extra) = Extra::of(page)
+        {
+            self.extras.insert(self.other.len(), sight.stamp, extra);
+        }
+        self.other.push((number, sight));
     }
 
     /// What is said about the pages that were not known, for others that are the same pages.
     pub fn titles(&self) -> impl Iterator<Item = (PageKey, Extra)> {
         let extras = self.fresh.extras.iter();
-        extras.map(|(&place, extra)| (PageKey::of(self.fresh.url(place)), (**extra).clone()))
+        extras.map(|(place, extra)| (PageKey::of(self.fresh.url(place)), extra.clone()))
     }
 
     /// The addresses of the pages that were not known.
@@ -123,6 +126,8 @@ pub struct Sighted {
     same: Vec<bool>,
     /// Known pages that are not as they were, by their places.
     pub other: HashMap<usize, Sight>,
+    /// What else is said about these.
+    extras: Extras,
     /// Known pages that were only seen in another document than before, and in which.
     pub moved: HashMap<usize, u32>,
     /// Pages that were not known.
@@ -194,16 +199,21 @@ impl Sighted {
             let remembered = self.remembered(place);
             if (self.other.get(&place)).is_some_and(|sight| is_newer || sight.rank() <= remembered)
             {
-                self.other.remove(&place);
+                self.forget_other(place);
             }
         }
-        for (place, sight) in sheet.other {
+        let mut extras = sheet.extras;
+        for (number, (place, sight)) in sheet.other.into_iter().enumerate() {
             let place = place as usize;
             self.see(place, part, is_window);
             let before = self.other.get(&place).map(Sight::rank);
             let remembered = self.same[place].then(|| self.remembered(place));
             if is_newer || before.max(remembered) < Some(sight.rank()) {
+                self.forget_other(place);
                 self.other.insert(place, sight);
+                if let Some(extra) = extras.remove(number) {
+                    self.extras.insert(place, sight.stamp, extra);
+                }
             }
         }
         self.private
@@ -214,24 +224,34 @@ impl Sighted {
             let sight = Sight {
                 stamp: fresh.stamps[place],
                 hash: fresh.hashes[place],
-                extra: fresh.extras.remove(&place),
             };
+            let extra = fresh.extras.remove(place);
             let url = fresh.url(place);
             match self.fresh_places.entry(PageKey::of(url)) {
                 Entry::Vacant(vacant) => {
                     vacant.insert(self.fresh.len());
-                    self.fresh.push(url, sight, part, is_window);
+                    self.fresh.push(url, sight, extra, part, is_window);
                 }
                 Entry::Occupied(known) => {
                     let known = *known.get();
                     self.fresh.passing[known] &= is_window;
                     let before = (self.fresh.stamps[known], self.fresh.hashes[known]);
                     if is_newer || before < sight.rank() {
-                        self.fresh.see_again(known, sight);
+                        self.fresh.see_again(known, sight, extra);
                     }
                 }
             }
         }
+    }
+
+    fn forget_other(&mut self, place: usize) {
+        self.other.remove(&place);
+        self.extras.remove(place);
+    }
+
+    /// What else is said about a known page that is not as it was.
+    pub fn extra(&self, place: usize) -> Option<&Extra> {
+        self.extras.get(place)
     }
 
     /// The rank of a known page as it is remembered.
@@ -297,15 +317,15 @@ impl Sighted {
             if let Some(extra) = titles.get(&PageKey::of(self.fresh.url(place)))
                 && !has_title
             {
-                self.fresh.extras.insert(place, Box::new(extra.clone()));
+                self.fresh.add_extra(place, Some(Box::new(extra.clone())));
             }
         }
-        for (place, sight) in &mut self.other {
-            let has_title = (sight.extra.as_ref()).is_some_and(|extra| extra.title.is_some());
-            if let Some(extra) = titles.get(&self.known.keys[*place])
+        for (&place, sight) in &self.other {
+            let has_title = (self.extras.get(place)).is_some_and(|extra| extra.title.is_some());
+            if let Some(extra) = titles.get(&self.known.keys[place])
                 && !has_title
             {
-                sight.extra = Some(Box::new(extra.clone()));
+                (self.extras).insert(place, sight.stamp, Box::new(extra.clone()));
             }
         }
     }
@@ -315,6 +335,7 @@ impl Sighted {
         // Whoever says that a page is private has the last word on it.
         for place in &self.private {
             self.other.remove(place);
+            self.extras.remove(*place);
         }
         if !self.hidden.is_empty() {
             let hidden = std::mem::take(&mut self.hidden);
@@ -383,11 +404,88 @@ impl Sighted {
                 let sight = Sight {
                     stamp: all.stamps[place],
                     hash: all.hashes[place],
-                    extra: all.extras.remove(&place),
                 };
+                let extra = all.extras.remove(place);
                 self.fresh
-                    .push(&url, sight, all.parts[place], all.passing[place]);
+                    .push(&url, sight, extra, all.parts[place], all.passing[place]);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::extras::MAX_EXTRAS;
+    use super::super::{KnownPage, PageState};
+    use super::*;
+
+    /// A page of this number that was edited in this second, with a title.
+    fn edited(number: usize, second: usize) -> Page {
+        Page {
+            url: format!("https://fox.example/{number}"),
+            lastmod: Moment::from_parts(1_700_000_000 + second as i64, 4),
+            title: Some(format!("Page {number}")),
+            ..Page::default()
+        }
+    }
+
+    fn known(count: usize) -> Arc<KnownPages> {
+        let page = |number: usize| KnownPage {
+            key: PageKey::of(&edited(number, 0).url),
+            stamp: Stamp::NONE,
+            twin: 0,
+            hash: 0,
+            part: 1,
+            state: PageState::default(),
+        };
+        let mut all: Vec<KnownPage> = (0..count).map(page).collect();
+        all.sort_by_key(|page| page.key);
+        let mut known = KnownPages::default();
+        all.into_iter().for_each(|page| known.push(page));
+        Arc::new(known)
+    }
+
+    #[test]
+    fn of_many_pages_that_were_edited_only_the_newest_keep_their_titles() {
+        let count = 3 * MAX_EXTRAS;
+        let known = known(count);
+        let mut sighted = Sighted::new(known.clone());
+        // In one document as in several.
+        for part in 0..2_usize {
+            let mut sheet = Sheet::new(known.clone());
+            let numbers = (0..count).filter(|number| number % 2 == part);
+            numbers.for_each(|number| sheet.add(&edited(number, number)));
+            assert!(sheet.extras.iter().count() <= MAX_EXTRAS);
+            sighted.take(sheet, part as u32, false);
+        }
+        sighted.settle();
+        assert_eq!(sighted.other.len(), count, "all of them are told");
+        assert!(sighted.extras.iter().count() <= MAX_EXTRAS);
+        let title = |number: usize| {
+            let place = known.find(PageKey::of(&edited(number, 0).url)).unwrap();
+            sighted.extra(place).and_then(|extra| extra.title.clone())
+        };
+        assert_eq!(title(count - 1), Some(format!("Page {}", count - 1)));
+        assert_eq!(title(0), None);
+    }
+
+    #[test]
+    fn a_page_that_two_documents_show_has_the_title_of_the_newer_one() {
+        let known = known(1);
+        for seconds in [[1, 2], [2, 1]] {
+            let mut sighted = Sighted::new(known.clone());
+            for (part, second) in seconds.into_iter().enumerate() {
+                let mut sheet = Sheet::new(known.clone());
+                let title = Some(format!("At {second}"));
+                sheet.add(&Page {
+                    title,
+                    ..edited(0, second)
+                });
+                sighted.take(sheet, part as u32, false);
+            }
+            sighted.settle();
+            let title = sighted.extra(0).and_then(|extra| extra.title.as_deref());
+            assert_eq!(title, Some("At 2"));
         }
     }
 }

@@ -1,15 +1,11 @@
 //! Pages with their addresses, as a list has them and as they are written.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::extras::Extras;
 use super::{KnownPage, PageKey, PageState, Sight, Stamp, twin_of};
 use crate::change::Page;
 use crate::moment::Moment;
-
-/// Titles and summaries are kept for so many pages of one reading, which is more than anybody looks through; those with
-/// the newest dates win, and of equal ones those that come first.
-const MAX_EXTRAS: usize = 5_000;
 
 /// What a list says about a page beyond its address and its time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,9 +71,7 @@ pub struct PageTable {
     /// Those that came late, which are few.
     late: HashSet<usize>,
     untold: HashSet<usize>,
-    pub(super) extras: HashMap<usize, Box<Extra>>,
-    /// Once some were forgotten: pages up to this date would be next.
-    forgotten_until: Option<Stamp>,
+    pub(super) extras: Extras,
 }
 
 impl PageTable {
@@ -109,7 +103,7 @@ impl PageTable {
 
     /// What else is said about it.
     pub fn extra(&self, place: usize) -> Option<&Extra> {
-        self.extras.get(&place).map(|extra| &**extra)
+        self.extras.get(place)
     }
 
     /// What to remember of it.
@@ -150,12 +144,14 @@ impl PageTable {
         }
     }
 
-    /// Whether there is room for what is said about a page of this date.
-    pub(super) fn has_room_for(&self, stamp: Stamp) -> bool {
-        self.forgotten_until.is_none_or(|until| stamp > until)
-    }
-
-    pub(super) fn push(&mut self, url: &str, sight: Sight, part: u32, is_passing: bool) {
+    pub(super) fn push(
+        &mut self,
+        url: &str,
+        sight: Sight,
+        extra: Option<Box<Extra>>,
+        part: u32,
+        is_passing: bool,
+    ) {
         let place = self.len();
         self.text.push_str(url);
         self.ends.push(self.text.len());
@@ -163,32 +159,20 @@ impl PageTable {
         self.hashes.push(sight.hash);
         self.parts.push(part);
         self.passing.push(is_passing);
-        self.add_extra(place, sight.extra);
+        self.add_extra(place, extra);
     }
 
     /// The page is there as well, and this is what counts.
-    pub(super) fn see_again(&mut self, place: usize, sight: Sight) {
+    pub(super) fn see_again(&mut self, place: usize, sight: Sight, extra: Option<Box<Extra>>) {
         self.stamps[place] = sight.stamp;
         self.hashes[place] = sight.hash;
-        self.add_extra(place, sight.extra);
+        self.add_extra(place, extra);
     }
 
-    fn add_extra(&mut self, place: usize, extra: Option<Box<Extra>>) {
+    pub(super) fn add_extra(&mut self, place: usize, extra: Option<Box<Extra>>) {
         if let Some(extra) = extra {
-            self.extras.insert(place, extra);
-            if self.extras.len() > MAX_EXTRAS {
-                self.forget_old_extras();
-            }
+            self.extras.insert(place, self.stamps[place], extra);
         }
-    }
-
-    fn forget_old_extras(&mut self) {
-        let rank = |place: usize| (self.stamps[place], Reverse(place));
-        let mut ranks: Vec<_> = self.extras.keys().map(|&place| rank(place)).collect();
-        let middle = ranks.len() / 2;
-        let (_, &mut median, _) = ranks.select_nth_unstable(middle);
-        self.forgotten_until = Some(median.0);
-        self.extras.retain(|&place, _| rank(place) > median);
     }
 }
 
@@ -220,6 +204,7 @@ impl PageWrites {
 
 #[cfg(test)]
 mod tests {
+    use super::super::extras::MAX_EXTRAS;
     use super::*;
 
     #[test]
@@ -233,11 +218,11 @@ mod tests {
             let sight = Sight {
                 stamp: Stamp::of(Moment::from_parts(1_700_000_000 + number, 4)),
                 hash: 0,
-                extra: Some(Box::new(extra)),
             };
-            table.push(&format!("https://fox.example/{number}"), sight, 0, false);
+            let url = format!("https://fox.example/{number}");
+            table.push(&url, sight, Some(Box::new(extra)), 0, false);
         }
-        assert!(table.extras.len() <= MAX_EXTRAS);
+        assert!(table.extras.iter().count() <= MAX_EXTRAS);
         assert!(table.extra(table.len() - 1).is_some() && table.extra(0).is_none());
     }
 
@@ -248,9 +233,9 @@ mod tests {
             let sight = Sight {
                 stamp: Stamp::NONE,
                 hash: 0,
-                extra: Some(Box::default()),
             };
-            table.push(&format!("https://fox.example/{number}"), sight, 0, false);
+            let url = format!("https://fox.example/{number}");
+            table.push(&url, sight, Some(Box::default()), 0, false);
         }
         assert!((0..MAX_EXTRAS / 2).all(|place| table.extra(place).is_some()));
     }

@@ -7,15 +7,15 @@
 mod yaml;
 
 use std::fmt;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, ErrorKind, Read};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
 
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::html::says_noindex;
+use crate::read::json::{Plain, ShortTexts, Take, To, pass_over_list, pass_over_object};
 use crate::read::list::{
     Beginning, Hosts, Lastmod, List, ListReader, MAX_PAGES, Page, Rule, Sink, begin, read_lastmod,
 };
@@ -81,15 +81,15 @@ fn read(source: &mut dyn BufRead, hosts: &Hosts, sink: &mut Sink<'_>) -> Result<
         if (whole.fill_buf()).is_ok_and(|bytes| bytes.starts_with(BYTE_ORDER_MARK)) {
             whole.consume(BYTE_ORDER_MARK.len());
         }
-        let mut json = serde_json::Deserializer::from_reader(&mut whole);
+        let mut json = serde_json::Deserializer::from_reader(ShortTexts::new(whole));
         (&mut walk)
             .deserialize(&mut json)
             .and_then(|()| json.end())
             .map_err(|error| {
-                let code = if error.is_eof() {
-                    Code::CutOff
-                } else {
-                    Code::BadJson
+                let code = match error.io_error_kind() {
+                    Some(ErrorKind::FileTooLarge) => Code::TooLarge,
+                    _ if error.is_eof() => Code::CutOff,
+                    _ => Code::BadJson,
                 };
                 faulty(code, error.to_string(), error.line())
             })?;
@@ -162,117 +162,105 @@ impl Walk<'_, '_> {
         self.sink.note(Code::ArcInvalid, 1, message);
     }
 
-    fn page(&mut self, raw: &Value) {
+    fn page(&mut self, raw: &RawPage<'_>) {
         self.entries += 1;
         let number = self.entries;
         if number > MAX_PAGES {
             self.too_many = true;
             return;
         }
-        let Some((raw, written)) = raw
-            .as_object()
-            .and_then(|raw| Some((raw, raw.get("url")?.as_str()?)))
-        else {
+        let Some(written) = raw.url.text() else {
             return self.invalid(|| format!("page {number} has no `url`; it was left out"));
         };
         let mut page = Page {
             url: written.trim().to_owned(),
+            is_private: self.is_private(raw, number),
             ..Page::default()
         };
+        // Others read what is told here, and where a page is that wants to be left alone is none of their business.
+        let is_hidden = page.is_private;
         match address::resolve(&mut page.url, self.sink.url) {
             Ok(false) => {}
-            Ok(true) => self.sink.note(Code::RelativeLoc, 1, || {
-                format!(
+            Ok(true) => self.sink.note(Code::RelativeLoc, 1, || match is_hidden {
+                true => format!("the address of page {number} is relative"),
+                false => format!(
                     "{} is relative; it was read as {}",
                     quote(written),
                     quote(&page.url)
-                )
+                ),
             }),
             Err(error) => {
-                return self.sink.note(Code::BadLoc, 1, || {
-                    format!("{} cannot be used: {error}", quote(written))
+                return self.sink.note(Code::BadLoc, 1, || match is_hidden {
+                    true => format!("the address of page {number} cannot be used: {error}"),
+                    false => format!("{} cannot be used: {error}", quote(written)),
                 });
             }
         }
-        page.is_private = self.is_private(raw, written);
-        if !page.is_private {
+        if is_hidden && !self.hosts.have(&page.url) {
+            return self.sink.note(Code::ForeignPages, 1, || {
+                format!("page {number} is on another site and was left out")
+            });
+        }
+        if !is_hidden {
             self.fill(&mut page, raw, written);
         }
         self.hosts.hand_on(&mut page, 1, &mut self.list, self.sink);
     }
 
     /// Whoever writes `yes` or `no` means something, and whatever it is, nothing private is told by leaving out the page.
-    fn is_private(&mut self, raw: &Members, page: &str) -> bool {
+    fn is_private(&mut self, raw: &RawPage<'_>, number: usize) -> bool {
         let mut odd = |name: &str, should_be: &str| {
             self.invalid(|| {
-                let page = quote(page);
-                format!("`{name}` of {page} is not {should_be}; the page was left out")
+                format!("`{name}` of page {number} is not {should_be}; the page was left out")
             });
             true
         };
-        let is_closed = match raw.get("ai_indexable") {
-            Some(Value::Bool(indexable)) => !indexable,
+        let is_closed = match raw.indexable {
+            Plain::Bool(indexable) => !indexable,
             _ => odd("ai_indexable", "true or false"),
         };
-        let needs_account = match raw.get("auth_required") {
-            None | Some(Value::Null) => false,
-            Some(Value::Bool(required)) => *required,
-            Some(_) => odd("auth_required", "true or false"),
+        let needs_account = match raw.needs_account {
+            Plain::Nothing => false,
+            Plain::Bool(required) => required,
+            _ => odd("auth_required", "true or false"),
         };
-        let is_hidden = match raw.get("robots_directive") {
-            None | Some(Value::Null) => false,
-            Some(Value::String(directive)) => says_noindex(directive),
-            Some(_) => odd("robots_directive", "a text"),
+        let is_hidden = match &raw.robots {
+            Plain::Nothing => false,
+            Plain::Text(directive) => says_noindex(directive),
+            _ => odd("robots_directive", "a text"),
         };
         is_closed || needs_account || is_hidden
     }
 
-    fn fill(&mut self, page: &mut Page, raw: &Members, written: &str) {
+    fn fill(&mut self, page: &mut Page, raw: &RawPage<'_>, written: &str) {
         let mut faults: Vec<(&str, &str)> = Vec::new();
-        let mut text = |name: &'static str| match raw.get(name) {
-            Some(Value::String(text)) => Some(text.as_str()),
-            None | Some(Value::Null) => None,
-            Some(_) => {
+        for (name, value) in [
+            ("lastmod", &raw.lastmod),
+            ("ai_checksum", &raw.checksum),
+            ("ai_summary", &raw.summary),
+        ] {
+            if !matches!(value, Plain::Nothing | Plain::Text(_)) {
                 faults.push((name, "a text"));
-                None
-            }
-        };
-        let (lastmod, checksum, summary) =
-            (text("lastmod"), text("ai_checksum"), text("ai_summary"));
-        match raw.get("ai_tags") {
-            None | Some(Value::Null) => {}
-            Some(tags) => {
-                let all = tags
-                    .as_array()
-                    .map_or(std::slice::from_ref(tags), Vec::as_slice);
-                if !tags.is_array() || !all.iter().all(Value::is_string) {
-                    faults.push(("ai_tags", "a list of texts"));
-                }
-                let tags = all.iter().filter_map(Value::as_str).take(MAX_TAGS);
-                page.tags = tags.filter_map(clean::title).collect();
             }
         }
-        match raw.get("ai_snapshot") {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(snapshot)) => {
-                let named = |name: &str| snapshot.get(name).and_then(Value::as_str);
-                if named("page").is_none() {
-                    faults.push(("ai_snapshot", "an object with a `page`"));
-                }
-                // A short name, as it would stand in an address.
-                let slug = || clean::title(&named("page")?.replace(['-', '_'], " "));
-                page.title = named("title").and_then(clean::title).or_else(slug);
-            }
-            Some(_) => faults.push(("ai_snapshot", "an object with a `page`")),
+        if raw.tags.is_odd {
+            faults.push(("ai_tags", "a list of texts"));
         }
-        let priority = raw.get("crawl_priority").filter(|value| !value.is_null());
-        if !priority.is_none_or(|value| number(value).is_some_and(|n| (0.0..=1.0).contains(&n))) {
+        page.tags.clone_from(&raw.tags.all);
+        if raw.snapshot.is_odd {
+            faults.push(("ai_snapshot", "an object with a `page`"));
+        }
+        // A short name, as it would stand in an address.
+        let slug = || clean::title(&raw.snapshot.page.text()?.replace(['-', '_'], " "));
+        let title = raw.snapshot.title.text().and_then(clean::title);
+        page.title = title.or_else(slug);
+        if !number(&raw.priority).is_none_or(|number| (0.0..=1.0).contains(&number)) {
             faults.push(("crawl_priority", "a number from 0 to 1"));
         }
         for (name, should_be) in faults {
             self.invalid(|| format!("`{name}` of {} is not {should_be}", quote(written)));
         }
-        let read = lastmod.map(|text| (text, read_lastmod(text)));
+        let read = (raw.lastmod.text()).map(|text| (text, read_lastmod(text)));
         match &read {
             None | Some((_, Lastmod::Good(_))) => {}
             Some((text, Lastmod::Repaired(moment))) => {
@@ -285,18 +273,136 @@ impl Walk<'_, '_> {
             }),
         }
         page.lastmod = read.and_then(|(_, lastmod)| lastmod.moment());
-        page.hash = checksum.map(str::to_owned);
-        page.summary = summary.and_then(clean::description);
+        page.hash = raw.checksum.text().map(str::to_owned);
+        page.summary = raw.summary.text().and_then(clean::description);
     }
 }
 
-type Members = serde_json::Map<String, Value>;
-
-/// A number, which YAML has as a text here.
-fn number(value: &Value) -> Option<f64> {
+/// A number, if there is anything; YAML has it as a text here. What is none is not one from 0 to 1 either.
+fn number(value: &Plain<'_>) -> Option<f64> {
     match value {
-        Value::String(text) => text.trim().parse().ok(),
-        value => value.as_f64(),
+        Plain::Nothing => None,
+        Plain::Number(number) => Some(*number),
+        value => value
+            .text()
+            .and_then(|text| text.trim().parse().ok())
+            .or(Some(f64::NAN)),
+    }
+}
+
+/// What is read of a page.
+#[derive(Default)]
+struct RawPage<'a> {
+    url: Plain<'a>,
+    indexable: Plain<'a>,
+    needs_account: Plain<'a>,
+    robots: Plain<'a>,
+    lastmod: Plain<'a>,
+    checksum: Plain<'a>,
+    summary: Plain<'a>,
+    priority: Plain<'a>,
+    tags: Tags,
+    snapshot: Snapshot<'a>,
+}
+
+impl<'de> Take<'de> for RawPage<'de> {
+    fn object<A: MapAccess<'de>>(&mut self, members: &mut A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<Plain<'de>>()? {
+            let member = match name.text().unwrap_or_default() {
+                "url" => &mut self.url,
+                "ai_indexable" => &mut self.indexable,
+                "auth_required" => &mut self.needs_account,
+                "robots_directive" => &mut self.robots,
+                "lastmod" => &mut self.lastmod,
+                "ai_checksum" => &mut self.checksum,
+                "ai_summary" => &mut self.summary,
+                "crawl_priority" => &mut self.priority,
+                "ai_tags" => {
+                    members.next_value_seed(To(&mut self.tags))?;
+                    continue;
+                }
+                "ai_snapshot" => {
+                    members.next_value_seed(To(&mut self.snapshot))?;
+                    continue;
+                }
+                _ => {
+                    members.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            *member = members.next_value()?;
+        }
+        Ok(())
+    }
+}
+
+/// The tags of a page, as many as are shown.
+#[derive(Default)]
+struct Tags {
+    all: Vec<String>,
+    is_odd: bool,
+}
+
+impl Tags {
+    fn add(&mut self, tag: &Plain<'_>) {
+        self.is_odd |= tag.text().is_none();
+        if self.all.len() < MAX_TAGS {
+            self.all.extend(tag.text().and_then(clean::title));
+        }
+    }
+}
+
+impl<'de> Take<'de> for Tags {
+    fn plain(&mut self, value: Plain<'de>) {
+        if value != Plain::Nothing {
+            self.add(&value);
+            self.is_odd = true;
+        }
+    }
+
+    fn list<A: SeqAccess<'de>>(&mut self, values: &mut A) -> Result<(), A::Error> {
+        while let Some(tag) = values.next_element()? {
+            self.add(&tag);
+        }
+        Ok(())
+    }
+
+    fn object<A: MapAccess<'de>>(&mut self, members: &mut A) -> Result<(), A::Error> {
+        self.is_odd = true;
+        pass_over_object(members)
+    }
+}
+
+/// What is read of a snapshot.
+#[derive(Default)]
+struct Snapshot<'a> {
+    page: Plain<'a>,
+    title: Plain<'a>,
+    is_odd: bool,
+}
+
+impl<'de> Take<'de> for Snapshot<'de> {
+    fn plain(&mut self, value: Plain<'de>) {
+        self.is_odd = value != Plain::Nothing;
+    }
+
+    fn list<A: SeqAccess<'de>>(&mut self, values: &mut A) -> Result<(), A::Error> {
+        self.is_odd = true;
+        pass_over_list(values)
+    }
+
+    fn object<A: MapAccess<'de>>(&mut self, members: &mut A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<Plain<'de>>()? {
+            match name.text() {
+                Some("page") => self.page = members.next_value()?,
+                Some("title") => self.title = members.next_value()?,
+                _ => {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        self.is_odd = self.page.text().is_none();
+        Ok(())
     }
 }
 
@@ -335,33 +441,33 @@ impl<'de> Visitor<'de> for &mut Walk<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
+        while let Some(key) = map.next_key::<Plain<'de>>()? {
+            match key.text().unwrap_or_default() {
                 "arc_sitemap_version" => {
-                    let version: Value = map.next_value()?;
-                    self.version = version.as_str().map(str::to_owned);
+                    let version: Plain<'de> = map.next_value()?;
+                    self.version = version.text().map(str::to_owned);
                 }
                 "site" => {
-                    let site: Value = map.next_value()?;
+                    let site: Plain<'de> = map.next_value()?;
                     let url = site
-                        .as_str()
+                        .text()
                         .map(|text| address::resolve_url(text, self.sink.url));
                     self.has_site = matches!(url, Some(Ok(_)));
                 }
                 "generated_at" => {
-                    let time: Value = map.next_value()?;
-                    let moment = time.as_str().and_then(|text| read_lastmod(text).moment());
+                    let time: Plain<'de> = map.next_value()?;
+                    let moment = time.text().and_then(|text| read_lastmod(text).moment());
                     self.list.made_at = moment.as_ref().map(Moment::to_string);
                 }
                 "crawl_rate" => {
-                    let rate: Value = map.next_value()?;
+                    let rate: Plain<'de> = map.next_value()?;
                     self.list.pace_ms = match &rate {
-                        Value::String(text) => pace_ms(text),
+                        Plain::Text(text) => pace_ms(text),
                         // So many in a second.
-                        Value::Number(number) => pace_ms(&number.to_string()),
+                        Plain::Number(number) => pace_ms(&number.to_string()),
                         _ => None,
                     };
-                    if self.list.pace_ms.is_none() && !rate.is_null() {
+                    if self.list.pace_ms.is_none() && rate != Plain::Nothing {
                         self.invalid(|| "`crawl_rate` is not a pace such as 1/s".to_owned());
                     }
                 }
@@ -396,10 +502,13 @@ impl<'de> Visitor<'de> for Pages<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut pages: A) -> Result<(), A::Error> {
-        while let Some(page) = pages.next_element::<Value>()? {
+        loop {
+            let mut page = RawPage::default();
+            if pages.next_element_seed(To(&mut page))?.is_none() {
+                return Ok(());
+            }
             self.0.page(&page);
         }
-        Ok(())
     }
 }
 

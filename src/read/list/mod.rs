@@ -133,15 +133,37 @@ pub struct List {
     /// Documents that together with this one are the whole list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// How many others there are for which there was no room.
+    #[serde(skip_serializing_if = "is_none")]
+    pub left_out: usize,
     /// A document that gives the pages their titles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub titles: Option<String>,
+    /// What pages are called that are listed elsewhere, by their addresses. Nobody remembers that in place of the document.
+    #[serde(skip)]
+    pub names: Vec<(String, String)>,
     /// Parts of the site that have lists of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<Section>,
     /// The least time between two requests that the site asks for, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pace_ms: Option<u64>,
+}
+
+impl List {
+    /// The addresses of all documents that it names.
+    pub fn documents(&self) -> impl Iterator<Item = &str> {
+        let offers = (self.sections.iter())
+            .flat_map(|section| section.snapshots.iter().chain(&section.deltas));
+        let parts = self.parts.iter().map(|part| part.url.as_str());
+        parts
+            .chain(offers.map(|offer| offer.url.as_str()))
+            .chain(self.titles.as_deref())
+    }
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A document that is part of a list.

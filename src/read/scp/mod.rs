@@ -21,6 +21,7 @@ use self::checksum::Checksum;
 use crate::moment::Moment;
 use crate::problem::{Code, Problem};
 use crate::read::address;
+use crate::read::json::Plain;
 use crate::read::list::{
     Beginning, Hosts, Lastmod, List, ListReader, Page, Rule, Sink, begin, read_lastmod,
 };
@@ -156,16 +157,9 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// What need not be there does no harm if it is something else than text.
 fn text_if_any<'de: 'a, 'a, D: Deserializer<'de>>(source: D) -> Result<Option<Text<'a>>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Any<'a> {
-        #[serde(borrow)]
-        Text(Text<'a>),
-        Other(IgnoredAny),
-    }
-    Ok(match Any::deserialize(source)? {
-        Any::Text(text) => Some(text),
-        Any::Other(_) => None,
+    Ok(match Plain::deserialize(source)? {
+        Plain::Text(text) => Some(Text(text)),
+        _ => None,
     })
 }
 
@@ -498,7 +492,7 @@ impl<'de> Visitor<'de> for BlockVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Block, A::Error> {
         let mut block = Block::default();
-        let (mut is_heading, mut level) = (false, None);
+        let (mut is_heading, mut level) = (false, Plain::Nothing);
         while let Some(name) = members.next_key::<Name>()? {
             match name {
                 Name::Type => {
@@ -506,13 +500,14 @@ impl<'de> Visitor<'de> for BlockVisitor {
                     is_heading = kind == "heading";
                     block.unknown = (!BLOCKS.contains(&&*kind)).then(|| kind.into_owned());
                 }
-                Name::Level => level = members.next_value::<serde_json::Value>()?.as_i64(),
+                Name::Level => level = members.next_value()?,
                 Name::Other => {
                     members.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        block.bad_heading = is_heading && !level.is_some_and(|level| (1..=6).contains(&level));
+        let is_level = |number: f64| number.fract() == 0.0 && (1.0..=6.0).contains(&number);
+        block.bad_heading = is_heading && !matches!(level, Plain::Number(level) if is_level(level));
         Ok(block)
     }
 }
@@ -525,6 +520,7 @@ enum Name {
     #[serde(other)]
     Other,
 }
+
 /// What is wrong with a line, which the parser takes for a whole document.
 fn in_line(error: &serde_json::Error) -> String {
     error

@@ -33,10 +33,7 @@ impl Plan {
                     ),
                     Which::Known(place) => (
                         urls.get(&self.sighted.known.get(place).key)?.clone(),
-                        self.sighted
-                            .other
-                            .get(&place)
-                            .and_then(|sight| sight.extra.as_deref()),
+                        self.sighted.extra(place),
                     ),
                 };
                 let is_for_site = !self.apart.contains(&number);

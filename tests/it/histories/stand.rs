@@ -280,6 +280,7 @@ impl<S: Staged> Desk<'_, S> {
             collections: vec![],
             covered: vec![],
             documents: vec![],
+            out_of_use: vec![],
             round: RoundRecord::Dropped,
         };
         let before = self.store().site(self.site).await.unwrap();

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use sitebell::memory::Outcome;
 use sitebell::site::Format;
 
-use super::{NONE, SIX, index, serve, sitemap, with};
+use super::{NONE, NS, SIX, index, serve, sitemap, with};
 use crate::ask::Ask;
 use crate::den::{Den, codes, collections};
 use crate::fake_site::Reply;
@@ -121,13 +121,8 @@ async fn a_site_that_has_nothing_is_asked_ten_times_at_most() {
             .iter()
             .map(|tried| tried.format)
             .collect();
-        for format in [
-            Format::ResourceSync,
-            Format::Sitemap,
-            Format::Arc,
-            Format::Spxi,
-        ] {
-            assert!(formats.contains(&format), "{formats:?}");
+        for format in Format::ALL {
+            assert!(formats.contains(format), "{formats:?}");
         }
     }
 }
@@ -256,6 +251,31 @@ async fn of_every_format_it_is_told_where_it_was_looked_for_or_why_not() {
     assert_eq!(
         last(Format::Arc),
         "/.well-known/arc-sitemap.json not looked for, after a sitemap was found"
+    );
+}
+
+#[tokio::test]
+async fn of_every_format_it_is_told_why_it_was_not_looked_for_after_a_document_that_is_broken() {
+    let den = Den::empty();
+    serve(&den, "/list.xml", format!("<urlset {NS}><url>"));
+    let checked = den.check_typed("/list.xml").await;
+    assert!(checked.site.format.is_none());
+    let told = |format| {
+        let tried = checked.site.tried.iter();
+        let mut of_format = tried.filter(move |tried| tried.format == format);
+        let last = of_format.next_back();
+        last.map(|tried| format!("{} {}", tried.url.path(), tried.outcome))
+    };
+    for format in Format::ALL {
+        assert!(told(*format).is_some(), "{}", format.title());
+    }
+    assert_eq!(
+        told(Format::Scp).unwrap(),
+        "/sitemap.xml no sitemap was read that could announce it"
+    );
+    assert_eq!(
+        told(Format::Arc).unwrap(),
+        "/.well-known/arc-sitemap.json not looked for, after a document that cannot be read"
     );
 }
 

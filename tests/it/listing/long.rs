@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sitebell::check::CheckSettings;
 use sitebell::memory::Outcome;
+use sitebell::read::list::Outline;
 
 use super::{NONE, NS, SIX, index, serve, sitemap};
 use crate::den::{Den, codes};
@@ -174,6 +175,113 @@ async fn a_host_that_has_had_enough_is_asked_for_the_rest_the_next_time() {
         told.extend(follower.check().await);
     }
     assert_eq!(told, ["updated /f 2026-03-12"]);
+}
+
+/// Settings with which the lists of a site may name so many others.
+fn with_room_for(parts: usize) -> CheckSettings {
+    let mut settings = CheckSettings::default();
+    settings.limits.parts = parts;
+    settings
+}
+
+/// What was said about lists that were left unread for want of room, by the documents that name them.
+async fn left_unread(follower: &Follower) -> Vec<String> {
+    let problems = follower.last_check().await.problems.into_iter();
+    let told = problems.filter(|problem| problem.code.name() == "limit-reached");
+    told.map(|problem| {
+        let url = url::Url::parse(&problem.document).unwrap();
+        format!("{}: {}", url.path(), problem.message)
+    })
+    .collect()
+}
+
+/// How many parts are remembered, and of how many lists.
+async fn remembered_parts(follower: &Follower) -> (usize, usize) {
+    let memory = follower.store().memory(follower.site()).await;
+    let documents = memory.unwrap().unwrap().documents.into_values();
+    let counts: Vec<usize> = documents
+        .filter_map(|document| Outline::parse(&document.outline))
+        .map(|outline| outline.list.parts.len())
+        .filter(|count| *count > 0)
+        .collect();
+    (counts.iter().sum(), counts.len())
+}
+
+#[tokio::test]
+async fn lists_beyond_the_most_that_a_site_may_name_are_told_and_their_pages_are_not_called_deleted()
+ {
+    let den = Den::empty();
+    (0..6).for_each(|number| serve_part(&den, number, ""));
+    let parts: Vec<String> = (0..6).map(part).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let tagged = |path: &str, children: &[&str], tag: &str| {
+        let reply = Reply::xml(index(&den, children)).etag(tag);
+        den.site.serve(path, reply);
+    };
+    tagged("/sitemap.xml", &["/first.xml", "/last.xml"], "\"1\"");
+    tagged("/first.xml", &parts[..2], "\"1\"");
+    tagged("/last.xml", &parts[2..], "\"1\"");
+    let settings = with_room_for(8);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check_with(&settings).await.len(), 6);
+    assert_eq!(left_unread(&follower).await, NONE);
+    // The first one grows, and there is no room for all of the last.
+    let more: Vec<String> = (0..3).map(|number| format!("/more{number}.xml")).collect();
+    for (number, path) in more.iter().enumerate() {
+        let page = format!("/more{number} 2026-03-12");
+        serve(&den, path, sitemap(&den, &[&page]));
+    }
+    let grown: Vec<&str> = parts[..2]
+        .iter()
+        .copied()
+        .chain(more.iter().map(String::as_str))
+        .collect();
+    tagged("/first.xml", &grown, "\"2\"");
+    let told = "/last.xml: the indexes of a site may list 8 documents in all; 3 of those listed here were left unread";
+    assert_eq!(follower.check_with(&settings).await.len(), 3);
+    for _ in 0..3 {
+        assert_eq!(left_unread(&follower).await, [told]);
+        assert_eq!(follower.last_check().await.outcome, Some(Outcome::Partial));
+        assert_eq!(follower.check_with(&settings).await, NONE);
+    }
+    tagged("/last.xml", &parts[2..], "\"2\"");
+    assert_eq!(follower.check_with(&settings).await, NONE);
+    assert_eq!(left_unread(&follower).await, [told]);
+    // Once there is room again, nothing of that is new, and nothing is gone.
+    tagged("/first.xml", &parts[..2], "\"3\"");
+    tagged("/last.xml", &parts[2..], "\"3\"");
+    assert_eq!(follower.check_with(&settings).await, NONE);
+    assert_eq!(left_unread(&follower).await, NONE);
+    assert_eq!(
+        follower.check_with(&settings).await.len(),
+        3,
+        "those of the first are gone"
+    );
+}
+
+#[tokio::test]
+async fn indexes_that_name_other_indexes_each_time_are_not_remembered_without_end() {
+    let den = Den::empty();
+    let settings = with_room_for(20);
+    let follower = Follower::of(&den).await;
+    for day in 0..6 {
+        let inner: Vec<String> = (0..3)
+            .map(|number| format!("/{day}-{number}.xml"))
+            .collect();
+        for path in &inner {
+            let children: Vec<String> = (0..5)
+                .map(|number| format!("{path}-{number}.xml"))
+                .collect();
+            let children: Vec<&str> = children.iter().map(String::as_str).collect();
+            den.site
+                .serve(path, Reply::xml(index(&den, &children)).etag("\"1\""));
+        }
+        let inner: Vec<&str> = inner.iter().map(String::as_str).collect();
+        serve(&den, "/sitemap.xml", index(&den, &inner));
+        follower.check_with(&settings).await;
+        let (parts, lists) = remembered_parts(&follower).await;
+        assert!(parts <= 20, "{parts} in {lists} lists");
+    }
 }
 
 #[tokio::test]

@@ -262,3 +262,47 @@ async fn a_surface_without_a_name_has_that_of_the_entity_at_its_address() {
         .collect();
     assert_eq!(told, [(1, true)]);
 }
+
+#[tokio::test]
+async fn an_entity_is_no_page_and_names_the_page_of_a_sitemap_that_it_is_on() {
+    let den = Den::empty();
+    let entity = |path: &str, name: &str| serde_json::json!({"@id": den.url(path).as_str(), "spxi:canonicalName": name});
+    let index = |entities: &[serde_json::Value]| {
+        let index = serde_json::json!({
+            "@type": "spxi:SemanticIndex", "dateModified": "2026-01-01",
+            "spxi:hasSurface": {"@id": den.url("/a").as_str(), "name": "About"}, "spxi:hasEntity": entities,
+        });
+        let reply = Reply::new(200, "application/ld+json", index.to_string());
+        den.site.serve("/spxi-index.jsonld", reply);
+    };
+    index(&[entity("/b#fox", "The Fox")]);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await, ["created /a 2026-03-11T12:00:00Z"]);
+    // What becomes of it is no change of a page.
+    index(&[entity("/b#fox", "The Red Fox"), entity("/c", "The Cub")]);
+    assert_eq!(follower.check().await, NONE);
+    index(&[]);
+    for _ in 0..3 {
+        assert_eq!(follower.check().await, NONE);
+    }
+    let den = Den::empty();
+    let robots = "User-agent: *\nAllow: /spxi-index.jsonld\nSitemap: /sitemap.xml\n";
+    den.site.serve("/robots.txt", Reply::text(robots));
+    serve(
+        &den,
+        "/sitemap.xml",
+        sitemap(&den, &["/a 2026-01-01", "/b 2026-01-02"]),
+    );
+    let index = serde_json::json!({
+        "@type": "spxi:SemanticIndex",
+        "spxi:hasSurface": {"@id": den.url("/a").as_str(), "name": "About"},
+        "spxi:hasEntity": {"@id": den.url("/b#fox").as_str(), "spxi:canonicalName": "The Fox"},
+    });
+    let reply = Reply::new(200, "application/ld+json", index.to_string());
+    den.site.serve("/spxi-index.jsonld", reply);
+    let follower = Follower::of(&den).await;
+    assert_eq!(follower.check().await.len(), 2);
+    let changes = follower.changes().await;
+    let titles = changes.iter().map(|row| row.change.title.as_deref());
+    assert_eq!(titles.collect::<Vec<_>>(), [Some("About"), Some("The Fox")]);
+}
