@@ -5,6 +5,7 @@
 //! does not. Each document of a list fills a [`Sheet`] of its own, so that one that breaks off leaves no trace.
 
 mod besides;
+mod checksum;
 mod key;
 mod places;
 mod sighted;
@@ -30,7 +31,7 @@ pub struct KnownPage {
     pub stamp: Stamp,
     /// What it shares with other spellings of its address.
     pub twin: u32,
-    /// A hash of its checksum; 0 if it has none.
+    /// A hash of one of its checksums; 0 if it has none.
     pub hash: u32,
     /// The document that lists it; 0 once that was read without it.
     pub part: u32,

@@ -376,7 +376,7 @@ impl Planning {
             let sight = &self.sighted.other[&place];
             let is_other = match (known.hash, sight.hash) {
                 // A checksum decides alone, whatever the dates say.
-                (1.., 1..) => known.hash != sight.hash,
+                (1.., 1..) => !sight.has_sum(known.hash),
                 _ => is_later(known.stamp, sight.stamp),
             };
             if !is_other {

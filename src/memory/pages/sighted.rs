@@ -4,7 +4,10 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{Extra, KnownPages, PageKey, PageTable, Stamp, short_hash};
+use chrono::{DateTime, Utc};
+
+use super::checksum::{all_sums_of, sum_of};
+use super::{Extra, KnownPages, PageKey, PageTable, Stamp};
 use crate::change::Page;
 use crate::moment::Moment;
 
@@ -13,8 +16,10 @@ use crate::moment::Moment;
 pub struct Sight {
     /// When it was last modified.
     pub stamp: Stamp,
-    /// A hash of its checksum; 0 if it has none.
+    /// A hash of the checksum that is to be remembered; 0 if it has none.
     pub hash: u32,
+    /// Those of all its checksums, if it is another one than what is remembered.
+    pub sums: Vec<u32>,
     /// What else is said about it.
     pub extra: Option<Box<Extra>>,
 }
@@ -23,10 +28,15 @@ impl Sight {
     fn of(page: &Page) -> Sight {
         Sight {
             stamp: Stamp::of(page.lastmod),
-            // Never 0, which means that there is none.
-            hash: page.hash.as_deref().map_or(0, |hash| short_hash(hash) | 1),
+            hash: page.hash.as_deref().map_or(0, sum_of),
+            sums: Vec::new(),
             extra: None,
         }
+    }
+
+    /// Whether this is one of its checksums.
+    pub fn has_sum(&self, hash: u32) -> bool {
+        self.hash == hash || self.sums.contains(&hash)
     }
 
     /// What decides between two sights of one page in one reading: the newer date, and else any order that is the same
@@ -86,6 +96,9 @@ impl Sheet {
             self.same.push(number);
         } else {
             sight.extra = Extra::of(page);
+            if self.known.hashes[place] != sight.hash {
+                sight.sums = page.hash.as_deref().map(all_sums_of).unwrap_or_default();
+            }
             self.other.push((number, sight));
         }
     }
@@ -214,6 +227,7 @@ impl Sighted {
             let sight = Sight {
                 stamp: fresh.stamps[place],
                 hash: fresh.hashes[place],
+                sums: Vec::new(),
                 extra: fresh.extras.remove(&place),
             };
             let url = fresh.url(place);
@@ -383,6 +397,7 @@ impl Sighted {
                 let sight = Sight {
                     stamp: all.stamps[place],
                     hash: all.hashes[place],
+                    sums: Vec::new(),
                     extra: all.extras.remove(&place),
                 };
                 self.fresh

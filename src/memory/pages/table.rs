@@ -233,6 +233,7 @@ mod tests {
             let sight = Sight {
                 stamp: Stamp::of(Moment::from_parts(1_700_000_000 + number, 4)),
                 hash: 0,
+                sums: Vec::new(),
                 extra: Some(Box::new(extra)),
             };
             table.push(&format!("https://fox.example/{number}"), sight, 0, false);
@@ -248,6 +249,7 @@ mod tests {
             let sight = Sight {
                 stamp: Stamp::NONE,
                 hash: 0,
+                sums: Vec::new(),
                 extra: Some(Box::default()),
             };
             table.push(&format!("https://fox.example/{number}"), sight, 0, false);

@@ -457,6 +457,59 @@ fn a_checksum_overrules_dates() {
 }
 
 #[test]
+fn a_checksum_in_another_algorithm_order_or_spelling_is_no_edit() {
+    let mut kept = Kept::default();
+    let with = |sum: &str| -> Vec<Page> {
+        let mut pages = dated(6);
+        pages[1].hash = Some(sum.to_owned());
+        pages
+    };
+    kept.one(&with("md5:1E0D"), DAY1);
+    for same in [
+        "md5:1e0d",
+        "MD5:1E0D",
+        "md5:1e0d sha-256:8540",
+        "sha-256:8540  md5:1e0d",
+        "sha-256:8540",
+        "SHA-256:8540 sha-512:77aa",
+    ] {
+        assert_eq!(kept.one(&with(same), DAY2), [] as [String; 0], "{same}");
+    }
+    for other in [
+        "sha-512:77ab sha-256:8541",
+        "md5:1e0e sha-256:8542",
+        "md5:1e0f",
+    ] {
+        let told = kept.one(&with(other), DAY3);
+        assert_eq!(
+            told,
+            ["updated p1 2026-03-03T00:00:00Z inferred"],
+            "{other}"
+        );
+    }
+    // What is no such list is one text, in which case counts.
+    kept.one(&with("Zm94ZXM="), DAY3);
+    assert_eq!(kept.one(&with("ZM94ZXM="), DAY4).len(), 1);
+}
+
+#[test]
+fn a_checksum_that_was_remembered_as_one_text_is_still_the_same() {
+    let mut kept = Kept::default();
+    let list = "md5:1E0D sha-256:8540";
+    let mut pages = dated(6);
+    pages[1].hash = Some(list.to_owned());
+    kept.one(&pages, DAY1);
+    let (known, _) = kept.pages.get_mut(&PageKey::of(&pages[1].url)).unwrap();
+    // As it was written by earlier versions.
+    known.hash = part_of(list);
+    for _ in 0..2 {
+        assert_eq!(kept.one(&pages, DAY2), [] as [String; 0]);
+    }
+    pages[1].hash = Some("md5:1e0e sha-256:8541".to_owned());
+    assert_eq!(kept.one(&pages, DAY3).len(), 1);
+}
+
+#[test]
 fn a_page_that_turns_private_is_forgotten_without_a_word() {
     let mut kept = Kept::default();
     let mut pages = dated(6);
