@@ -591,6 +591,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// All pages, and whether nothing was left unread. Problems of the whole are told of `document`.
     pub(super) fn finish(mut self, document: &Url, is_as_before: bool) -> (PagesReading, bool) {
         self.sighted.settle();
+        self.sighted.began_at = Some(self.loader.began_at());
         let reading = PagesReading {
             sighted: (!is_as_before).then_some(self.sighted),
             titles: self.named_titles,

@@ -221,6 +221,11 @@ impl<'a> Loader<'a> {
         self.homes.push(root.clone());
     }
 
+    /// When the check began.
+    pub fn began_at(&self) -> DateTime<Utc> {
+        self.now
+    }
+
     /// How many more documents may be read in this check.
     pub fn documents_left(&self) -> usize {
         self.limits.documents.saturating_sub(self.documents) as usize

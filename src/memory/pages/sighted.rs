@@ -159,6 +159,8 @@ pub struct Sighted {
     pub late: Vec<u32>,
     /// The first of those that were not asked for at all, if there was no room for them.
     pub turn: Option<u32>,
+    /// When the reading began, if that was before it was looked through.
+    pub began_at: Option<DateTime<Utc>>,
 }
 
 impl Sighted {

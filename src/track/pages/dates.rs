@@ -63,13 +63,24 @@ impl Planning {
         known.chain(fresh).filter(|stamp| *stamp != Stamp::NONE)
     }
 
-    /// Whether the list says of all its pages that they changed just now. A single page may have.
+    /// Whether the list says of all its pages that they changed just now. A single page may have, and so may a few of which
+    /// their author tells at once; but not after the reading began.
     pub(super) fn are_all_dates_of_now(&self) -> bool {
         let is_of_now = |stamp: Stamp| {
             let moment = stamp.moment().filter(Moment::has_time);
             moment.is_some_and(|moment| (moment.start() - self.now).abs() <= MAKING)
         };
-        self.dates().all(is_of_now) && self.dates().nth(1).is_some()
+        let began_at = self.sighted.began_at.unwrap_or(self.now);
+        let ends_later = |stamp: Stamp| {
+            let moment = stamp.moment();
+            moment.is_some_and(|moment| moment.end() > began_at)
+        };
+        let is_asked = match self.dates().take(ENOUGH_DATES).count() {
+            0 | 1 => false,
+            ENOUGH_DATES => true,
+            _ => self.dates().any(ends_later),
+        };
+        is_asked && self.dates().all(is_of_now)
     }
 
     /// Whether the list gives all its pages one and the same date.

@@ -365,6 +365,20 @@ fn dates_that_are_always_the_time_of_asking_tell_no_edits() {
     assert_eq!(kept.one(&edited, "2026-03-02T12:00:00Z").len(), 2);
 }
 
+/// Its author tells of every deploy, so it is read within a minute of each.
+#[test]
+fn a_site_of_two_pages_that_is_read_after_each_of_its_edits_has_been_edited() {
+    let mut kept = Kept::default();
+    for day in 1..5 {
+        let edited = [
+            page("p0", &format!("2026-03-0{day}T11:59:10Z")),
+            page("p1", &format!("2026-03-0{day}T11:59:20Z")),
+        ];
+        let told = kept.one(&edited, &format!("2026-03-0{day}T12:00:00Z"));
+        assert_eq!(told.len(), 2, "day {day}");
+    }
+}
+
 #[test]
 fn a_large_part_of_a_site_is_announced_in_one_sentence() {
     let mut kept = Kept::default();
