@@ -44,7 +44,7 @@ pub struct KnownPage {
 pub struct PageState {
     /// It was not in the last complete reading.
     pub is_missing: bool,
-    /// It was in a list of what is new only: leaving that is no deletion.
+    /// It was in a list of what is new only: leaving that is no deletion, and coming back is nothing new.
     pub is_passing: bool,
     /// It came with a document that could not be read before, and so was never announced as new.
     pub is_late: bool,
@@ -55,6 +55,11 @@ pub struct PageState {
 }
 
 impl PageState {
+    /// Whether it was in a list of what is new and is there no more, from which nothing follows.
+    pub fn has_passed(self) -> bool {
+        self.is_passing && self.is_missing
+    }
+
     /// As a number, for the store.
     pub fn to_bits(self) -> u8 {
         u8::from(self.is_missing)
@@ -122,6 +127,11 @@ impl KnownPages {
             part: self.parts[place],
             state: PageState::from_bits(self.states[place]),
         }
+    }
+
+    /// Whether the page at this place has passed.
+    pub fn has_passed(&self, place: usize) -> bool {
+        PageState::from_bits(self.states[place]).has_passed()
     }
 
     /// All of them.

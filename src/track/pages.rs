@@ -30,6 +30,8 @@ use crate::problem::{Code, Problem};
 
 /// A new feed starts with so many of the pages that changed last, and an entry for a large part of a site shows so many.
 pub const SHOWN_PAGES: usize = 20;
+/// Of pages that were in lists of what is new only, and are there no more, so many are remembered.
+const MAX_PASSED: usize = 10_000;
 /// More documents than this are not remembered as never read: no index may list more.
 const MAX_UNREAD: usize = 50_000;
 
@@ -435,6 +437,7 @@ impl Planning {
         // Found when there is something to be said of it.
         let mut spelled_otherwise = None;
         let deleted_at = self.time_of_deletion();
+        let mut passed = Vec::new();
         for place in 0..self.sighted.known.len() {
             let mut page = self.sighted.known.get(place);
             if moved.contains(&place) {
@@ -458,11 +461,14 @@ impl Planning {
                     page.hash = sight.hash;
                 }
                 page.part = self.sighted.moved.get(&place).copied().unwrap_or(page.part);
+            } else if may_delete && page.state.has_passed() {
+                passed.push((page, page != before));
+                continue;
             } else if may_delete && page.state.is_missing {
                 self.writes.remove.push(page.key);
                 let others = spelled_otherwise.get_or_insert_with(|| self.spelled_otherwise());
                 let is_here = !self.is_elsewhere(page.key);
-                if is_here && !page.state.is_passing && !others.contains(&page.twin) {
+                if is_here && !others.contains(&page.twin) {
                     self.events.push(Event {
                         kind: ChangeKind::Deleted,
                         at: deleted_at,
@@ -479,6 +485,19 @@ impl Planning {
                 self.writes.update.push(page);
             }
         }
+        self.keep_passed(passed);
+    }
+
+    /// What passed by may do so again, when a later post is deleted or an old one is edited, and is nothing new then. Not
+    /// all of it can be remembered. Each page comes with whether it is to be written.
+    fn keep_passed(&mut self, mut passed: Vec<(KnownPage, bool)>) {
+        if passed.len() > MAX_PASSED {
+            passed.sort_unstable_by_key(|(page, _)| (Reverse(page.stamp), page.key));
+            let forgotten = passed.drain(MAX_PASSED..).map(|(page, _)| page.key);
+            self.writes.remove.extend(forgotten);
+        }
+        let written = passed.into_iter().filter(|(_, is_written)| *is_written);
+        self.writes.update.extend(written.map(|(page, _)| page));
     }
 
     /// Of the known pages that are missing for good, those that came to the list in another spelling while not all of it

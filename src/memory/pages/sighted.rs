@@ -301,6 +301,10 @@ impl Sighted {
         let is_absent = |place: usize| {
             let part = self.known.parts[place];
             let is_out_of_sight = !self.seen[place] && !self.private.contains(&place);
+            // Nothing is concluded from where it is not.
+            if self.known.has_passed(place) {
+                return false;
+            }
             is_out_of_sight && !self.unchanged.contains(&part) && !unread.contains(&part)
         };
         (0..self.known.len()).any(is_absent)

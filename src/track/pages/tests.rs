@@ -439,12 +439,62 @@ fn a_page_that_leaves_the_news_is_not_deleted() {
         let read = kept.read(&[("a", Doc::Pages(&archive)), ("n", Doc::News(&[]))], day);
         assert_eq!(told(&read), [] as [String; 0]);
     }
-    assert_eq!(kept.pages.len(), 7);
+    // What passed by is remembered, should it come again.
+    assert_eq!(kept.pages.len(), 8);
     kept.one(&lasting, DAY3);
     assert_eq!(
         kept.one(&lasting, DAY4),
         ["deleted n1 2026-03-04T00:00:00Z inferred"]
     );
+}
+
+#[test]
+fn a_page_that_enters_the_news_again_is_not_new() {
+    let mut kept = Kept::default();
+    let post = |n: usize, lastmod: &str| page(&format!("n{n}"), lastmod);
+    let news = |from: usize| -> Vec<Page> {
+        (from..from + 3)
+            .map(|n| post(n, &format!("2026-02-{n:02}")))
+            .collect()
+    };
+    kept.read(&[("n", Doc::News(&news(1)))], DAY1);
+    for (from, day) in [(4, DAY2), (7, DAY3), (10, DAY4)] {
+        let read = kept.read(&[("n", Doc::News(&news(from)))], day);
+        assert_eq!(told(&read).len(), 3);
+        let same = kept.read(&[("n", Doc::Unchanged)], day);
+        assert_eq!(told(&same), [] as [String; 0]);
+        assert!(same.state.is_settled);
+    }
+    // A later post was deleted, so older ones show again; one of them was edited.
+    let mut shown = news(1);
+    shown[1] = post(2, "2026-03-04");
+    let again = kept.read(&[("n", Doc::News(&shown))], DAY4);
+    assert_eq!(told(&again), ["updated n2 2026-03-04 stated"]);
+    // In another spelling it is the same as well.
+    let respelled = [page("n5/", "2026-02-05")];
+    let again = kept.read(&[("n", Doc::News(&respelled))], DAY4);
+    assert_eq!(told(&again), [] as [String; 0]);
+}
+
+#[test]
+fn of_news_no_more_is_remembered_than_a_site_may_have_passed_by() {
+    let mut kept = Kept::default();
+    let news = |n: usize| -> Vec<Page> {
+        let at = |k: usize| 1_767_225_600 + i64::try_from(n * 1_000 + k).unwrap();
+        let page = |k: usize| Page {
+            lastmod: Moment::from_parts(at(k), 4),
+            ..page(&format!("n{n}/{k}"), "")
+        };
+        (0..1_000).map(page).collect()
+    };
+    for n in 0..16 {
+        kept.read(&[("n", Doc::News(&news(n)))], DAY4);
+    }
+    // Those that are listed and those that are missing for the first time are more than have passed by.
+    assert_eq!(kept.pages.len(), MAX_PASSED + 2_000);
+    // The oldest are forgotten first.
+    let known = |n: usize| kept.pages.contains_key(&PageKey::of(&news(n)[0].url));
+    assert!(!known(0) && known(15) && known(5));
 }
 
 #[test]
