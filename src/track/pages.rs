@@ -306,19 +306,33 @@ impl Planning {
         }
         self.find_absent(&renamed, may_delete && !is_emptied);
         self.find_created(&renamed);
-        // Two builds in a row that touch a large part of the site, though not all of it, are builds and not edits.
-        let is_mass_of_updates = updates > usual(self.sighted.known.len());
-        if is_mass_of_updates && self.before.masses > 0 {
-            self.drop_updates();
+        let known = self.count_known();
+        // Two builds in a row that touch a large part of the site, though not all of it, are builds and not edits; but
+        // nobody builds a site at more than one time.
+        let is_mass_of_updates = updates.len() > usual(known);
+        if is_mass_of_updates
+            && self.before.masses > 0
+            && self.are_of_one_build(&updates, updates.len())
+        {
+            self.drop_dated(&updates);
+            self.state.is_stamped = true;
         }
         self.state.masses = match is_mass_of_updates {
             true => self.before.masses.saturating_add(1),
             // A reading without updates says nothing about the last ones.
-            false if updates == 0 => self.before.masses,
+            false if updates.is_empty() => self.before.masses,
             false => 0,
         };
         self.tell_stamped(self.state.is_stamped);
-        self.sum_up(self.sighted.known.len())
+        self.sum_up(known)
+    }
+
+    /// How many pages there were, without those that only passed by.
+    fn count_known(&self) -> usize {
+        let known = &self.sighted.known;
+        (0..known.len())
+            .filter(|&place| !known.has_passed(place))
+            .count()
     }
 
     /// What is to be said of changes that are too much to be listed, of so many pages.
@@ -365,9 +379,9 @@ impl Planning {
         renamed
     }
 
-    /// Known pages that the list says are another than before. Says how many of them by their dates.
-    fn find_updates(&mut self) -> usize {
-        let (mut by_date, mut told) = (Vec::new(), 0);
+    /// Known pages that the list says are another than before. Gives the places of those that are told by their dates.
+    fn find_updates(&mut self) -> Vec<usize> {
+        let (mut by_date, mut told) = (Vec::new(), Vec::new());
         let places: Vec<usize> = {
             let mut places: Vec<usize> = self.sighted.other.keys().copied().collect();
             places.sort_unstable();
@@ -392,7 +406,7 @@ impl Planning {
             if self.is_elsewhere(known.key) {
                 continue;
             }
-            told += usize::from(!by_checksum);
+            told.extend((!by_checksum).then_some(place));
             let at = match is_stated {
                 true => self.time(sight.stamp),
                 false => self.time_of_edit(),
@@ -407,7 +421,7 @@ impl Planning {
         self.state.is_stamped = self.are_dates_stamps(&by_date);
         if self.state.is_stamped {
             self.drop_dated(&by_date);
-            return 0;
+            return Vec::new();
         }
         told
     }
@@ -423,12 +437,6 @@ impl Planning {
             Which::Known(place) => event.kind != ChangeKind::Updated || !dropped.contains(&place),
             Which::Fresh(_) => true,
         });
-    }
-
-    fn drop_updates(&mut self) {
-        self.events
-            .retain(|event| event.kind != ChangeKind::Updated);
-        self.state.is_stamped = true;
     }
 
     /// Known pages that were not seen, and those that were again.

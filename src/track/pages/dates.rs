@@ -36,12 +36,16 @@ impl Planning {
         if dated < ENOUGH_DATES || moved.len() < most {
             return false;
         }
-        let mut dates: Vec<Moment> = (moved.iter())
+        self.are_of_one_build(moved, most)
+    }
+
+    /// Whether so many of the pages at these places are dated within the time of one build; a bare date is one day.
+    pub(super) fn are_of_one_build(&self, places: &[usize], count: usize) -> bool {
+        let mut dates: Vec<Moment> = (places.iter())
             .filter_map(|place| self.sighted.other[place].stamp.moment())
             .collect();
         dates.sort_unstable_by_key(Moment::start);
-        // All of them within the time of one build; a bare date is one day.
-        dates.windows(most).any(|window| match window {
+        dates.windows(count).any(|window| match window {
             [first, .., last] => {
                 last.start() - first.start() <= BUILD
                     || (first.precision() == Precision::Day && first.start() == last.start())

@@ -397,16 +397,51 @@ fn a_large_part_of_a_site_is_announced_in_one_sentence() {
     assert!(note.contains("of 100 pages, 50 changed"), "{note}");
     // All of it is known now.
     assert_eq!(kept.one(&pages, DAY3), [] as [String; 0]);
-    // The same again is no edit, but a build that touches half of the pages.
+    // The same again within an hour is no edit, but a build that touches half of the pages.
     for (n, edited) in pages.iter_mut().enumerate().take(50) {
-        *edited = page(
-            &format!("p{n}"),
-            &format!("2026-03-{:02}T{:02}:00:00Z", n % 3 + 1, n % 24),
-        );
+        *edited = page(&format!("p{n}"), &format!("2026-03-04T12:{n:02}:00Z"));
     }
     let again = kept.read(&[("a", Doc::Pages(&pages))], "2026-03-05T00:00:00Z");
     assert_eq!(told(&again), [] as [String; 0]);
     assert_eq!(codes(&again), [Code::StampedLastmod]);
+}
+
+#[test]
+fn edits_of_many_pages_are_told_each_time_if_they_were_not_made_at_one_time() {
+    let mut kept = Kept::default();
+    kept.one(&dated(100), DAY1);
+    let mut pages = dated(100);
+    for day in [2, 3, 4] {
+        for (n, edited) in pages.iter_mut().enumerate().take(50) {
+            let hour = n % 12;
+            *edited = page(
+                &format!("p{n}"),
+                &format!("2026-03-{day:02}T{hour:02}:00:00Z"),
+            );
+        }
+        let now = format!("2026-03-{day:02}T13:00:00Z");
+        let mass = kept.read(&[("a", Doc::Pages(&pages))], &now);
+        assert_eq!(told(&mass).len(), SHOWN_PAGES, "day {day}");
+        assert_eq!(codes(&mass), [Code::MassChange], "day {day}");
+    }
+}
+
+#[test]
+fn a_build_that_touches_many_pages_hides_no_edit_that_a_checksum_tells() {
+    let mut kept = Kept::default();
+    let with = |lastmod: &str, sum: &str| -> Vec<Page> {
+        let mut pages = dated(60);
+        for (n, page) in pages.iter_mut().enumerate().take(30) {
+            page.lastmod = Some(Moment::parse(&format!("{lastmod}T12:{n:02}:00Z")).unwrap());
+        }
+        pages[59].hash = Some(sum.to_owned());
+        pages
+    };
+    kept.one(&with("2026-02-01", "md5:a"), DAY1);
+    kept.one(&with("2026-03-01", "md5:a"), DAY2);
+    let build = kept.read(&[("a", Doc::Pages(&with("2026-03-02", "md5:b")))], DAY3);
+    assert_eq!(told(&build), ["updated p59 2026-03-03T00:00:00Z inferred"]);
+    assert_eq!(codes(&build), [Code::StampedLastmod]);
 }
 
 #[test]
