@@ -452,11 +452,12 @@ fn is_archive(loaded: &Loaded) -> bool {
     )
 }
 
+/// Whether there is no such document. A server that only refuses to answer says nothing about that.
 pub(super) fn is_not_there(error: &FetchError) -> bool {
     matches!(
         error,
         FetchError::Status {
-            status: 400..=499,
+            status: 404 | 410,
             ..
         }
     )
