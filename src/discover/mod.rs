@@ -460,6 +460,12 @@ impl Search {
                     (PLAIN.format, outcome_of(Some(&error)))
                 }
                 Ok(Page::Html(_)) => {
+                    // What a page links may well be for people.
+                    if found_by == FoundBy::Robots {
+                        let message = "robots.txt names this as a sitemap, and it is a web page";
+                        let problem = Problem::new(Code::NotAList, &url, message);
+                        loader.problems.add(problem);
+                    }
                     failed.extend(was_read.then(|| url.clone()));
                     (PLAIN.format, "a web page".to_owned())
                 }
