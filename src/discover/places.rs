@@ -4,8 +4,7 @@ use url::Url;
 
 use super::told::outcome_of;
 use super::up::climb;
-use super::{Found, FoundBy, MAX_REQUESTS, NOT_ASKED, Search, lists};
-use crate::fetch::{FetchError, RedirectProblem};
+use super::{Found, FoundBy, NOT_ASKED, Search, is_cut_short, lists};
 use crate::load::{LoadError, Loader, Page};
 use crate::read::address;
 use crate::read::link::Link;
@@ -74,12 +73,9 @@ impl Search {
         loader: &mut Loader<'_>,
         url: &Url,
     ) -> Option<Result<Page, LoadError>> {
-        let left = MAX_REQUESTS.checked_sub(loader.requests() + 1)?;
+        let left = self.requests_left(loader, 0)?;
         let answer = loader.candidate(url, &self.known, Some(left)).await;
-        let is_cut_short = matches!(&answer, Err(LoadError::Fetch(error)) if matches!(
-            &**error,
-            FetchError::Redirect { problem: RedirectProblem::TooMany(most), .. } if *most == left
-        ));
+        let is_cut_short = matches!(&answer, Err(error) if is_cut_short(error, left));
         (!is_cut_short).then_some(answer)
     }
 }

@@ -122,6 +122,8 @@ pub struct Loader<'a> {
     progress: Progress,
     /// Documents here are no stranger's.
     homes: Vec<Url>,
+    /// So many redirects may a document take for now, if that is fewer than otherwise.
+    max_redirects: Option<u32>,
     /// Documents that were asked for, and not only known.
     asked: HashSet<Url>,
     /// What was answered before anybody asked.
@@ -168,6 +170,7 @@ impl<'a> Loader<'a> {
             now,
             progress,
             homes: vec![site],
+            max_redirects: None,
             asked: HashSet::new(),
             answers: 0,
             unchanged: Vec::new(),
@@ -246,6 +249,18 @@ impl<'a> Loader<'a> {
         self.pages.get(url)
     }
 
+    /// The page that was asked for here is that of another address as well, which leads here.
+    pub fn know_page_as(&mut self, url: &Url, other: &Url) {
+        if let Some(page) = self.pages.get(url).cloned() {
+            self.pages.entry(other.clone()).or_insert(page);
+        }
+    }
+
+    /// From now on a document takes so many redirects at most.
+    pub fn bound_redirects(&mut self, most: Option<u32>) {
+        self.max_redirects = most;
+    }
+
     /// The bounds that hold.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -294,6 +309,7 @@ impl<'a> Loader<'a> {
         self.spend_document(url)?;
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let mut request = Request::new(url.clone(), Limit::Document).on(&self.errand);
+        request.max_redirects = self.max_redirects;
         request.validators = remembered.and_then(|memory| memory.validators.clone());
         let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
@@ -381,7 +397,7 @@ impl<'a> Loader<'a> {
         }
         self.spend_document(url)?;
         let mut request = Request::new(url.clone(), Limit::Document).on(&self.errand);
-        request.max_redirects = max_redirects;
+        request.max_redirects = max_redirects.or(self.max_redirects);
         let fetched = match is_page {
             false => self.hear(Box::pin(self.fetcher.get(request))).await?,
             true => self.hear(Box::pin(self.fetcher.get_page(request))).await?,
