@@ -70,6 +70,7 @@ pub async fn discover(
         named: Vec::new(),
         asked_before: None,
         home: None,
+        is_open: false,
     };
     let remembered = memory.and_then(|memory| memory.root.as_ref());
     let is_list = memory.is_some_and(|memory| !memory.has_log());
@@ -133,8 +134,8 @@ pub async fn discover(
     }
     Ok(Discovery {
         found,
+        is_anew: is_anew && !search.is_open,
         tried: search.tried,
-        is_anew,
     })
 }
 
@@ -179,6 +180,8 @@ struct Search {
     asked_before: Option<u32>,
     /// The typed address where its host leads everybody, if that is elsewhere.
     home: Option<SiteUrl>,
+    /// Whether there may be something better at a place where nobody could look for now.
+    is_open: bool,
 }
 
 impl Search {
@@ -333,6 +336,7 @@ impl Search {
                 continue;
             };
             if let Err(error) = &result {
+                self.is_open |= may_be_there(error);
                 self.home = self.home.take().or_else(|| home_of(site, error));
             }
             self.note(
@@ -347,9 +351,10 @@ impl Search {
                 }
                 Ok(loaded) => return Ok(Some(climb(loader, loaded, found_by, &[]).await)),
                 Err(LoadError::Fetch(error)) if is_hopeless(&error, &home) => return Err(error),
+                // Nobody promised that there is anything.
+                Err(error) if is_absence(&error) || is_refusal(&error) => {}
                 // A description that is there and cannot be read is worth telling even if another one is found.
-                Err(error) if !is_absence(&error) => loader.problems.add(error.problem(&url, &url)),
-                Err(_) => {}
+                Err(error) => loader.problems.add(error.problem(&url, &url)),
             }
         }
         Ok(None)
@@ -391,7 +396,10 @@ impl Search {
                 self.named = linked_beside(&links, site);
             }
             Err(error) if is_forbidden_by_robots(&error) => {}
-            Err(error) => self.page_error = Some(error),
+            Err(error) => {
+                self.is_open |= may_be_there(&error);
+                self.page_error = Some(error);
+            }
         }
         // A page on a host that many people share knows better than the host what belongs to it.
         if !site.is_whole_host()
@@ -402,6 +410,7 @@ impl Search {
             return Some(found);
         }
         let robots = loader.robots(site.url()).await;
+        self.is_open |= (robots.as_ref()).is_none_or(|robots| robots.is_unreachable());
         let lines = (robots.as_ref()).map_or_else(Vec::new, |robots| robots.sitemaps());
         let named = resolved(&lines, &site.at_root("/"));
         let allowed = robots.iter().flat_map(|robots| robots.allowed());
@@ -456,6 +465,7 @@ impl Search {
         found_by: FoundBy,
     ) -> Option<Found> {
         let (mut found, mut failed, mut more) = (Vec::new(), Vec::new(), Vec::new());
+        let mut is_open = false;
         for (place, url) in named.into_iter().enumerate() {
             // Of a site that has something the others are read in their turn; until then it may have nothing.
             let answer = match found.is_empty() {
@@ -484,6 +494,7 @@ impl Search {
                 Ok(Page::Document(Err(error)) | Page::List(Err(error))) | Err(error) => {
                     // Somebody named it, so it should be there.
                     loader.problems.add(error.problem(&url, &url));
+                    is_open |= may_be_there(&error);
                     // What never was there has no pages; anything else may be read the next time.
                     if was_read || !is_absence(&error) {
                         failed.push(url.clone());
@@ -503,6 +514,8 @@ impl Search {
             };
             self.note(format, &url, outcome);
         }
+        // Beside others that were found it is read again, whatever it is.
+        self.is_open |= is_open && found.is_empty();
         (!found.is_empty()).then_some(Found::Lists(ListRoot {
             lists: found,
             more,
@@ -627,19 +640,49 @@ fn targets(links: &[Link], rel: &str) -> Vec<Url> {
 /// Whether no other address of the same host could give a better answer. A redirect to another host that fails says
 /// nothing about this one.
 fn is_hopeless(error: &FetchError, site: &SiteUrl) -> bool {
-    error.host().is_some() && error.host() == site.url().host_str()
+    let own = site.url().host_str().unwrap_or_default();
+    // Some errors name the port as well.
+    let rest = error.host().and_then(|host| host.strip_prefix(own));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+/// Whether there may be something that could not be looked at for now, and perhaps can be the next time.
+fn may_be_there(error: &LoadError) -> bool {
+    match error {
+        LoadError::Fetch(fetch) => {
+            let is_answer = matches!(**fetch, FetchError::Status { .. });
+            fetch.is_temporary() || (is_answer && !is_absence(error))
+        }
+        LoadError::Broken(_) => !is_absence(error),
+        LoadError::Limit(_) | LoadError::Memory => false,
+    }
 }
 
 /// Whether this only means that there is no description at a place where one could have been.
 fn is_absence(error: &LoadError) -> bool {
     match error {
         LoadError::Fetch(error) => {
-            matches!(**error, FetchError::Status { status, .. } if (400..500).contains(&status))
+            // A server that only refuses to answer says nothing about that.
+            matches!(
+                **error,
+                FetchError::Status {
+                    status: 404 | 410,
+                    ..
+                }
+            )
         }
         // Many sites answer every address with a page.
         LoadError::Broken(problem) => problem.code == Code::NotXml,
         LoadError::Limit(_) | LoadError::Memory => false,
     }
+}
+
+/// Whether a server does not let us look, and nobody has to mend that: some answer so for all that is not there.
+fn is_refusal(error: &LoadError) -> bool {
+    matches!(error, LoadError::Fetch(error) if !error.is_temporary() && matches!(
+        **error,
+        FetchError::Status { status: 400..=499, .. }
+    ))
 }
 
 /// A site that wants its pages left alone has done nothing wrong.

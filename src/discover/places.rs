@@ -4,7 +4,7 @@ use url::Url;
 
 use super::told::outcome_of;
 use super::up::climb;
-use super::{Found, FoundBy, NOT_ASKED, Search, is_cut_short, lists};
+use super::{Found, FoundBy, NOT_ASKED, Search, is_cut_short, lists, may_be_there};
 use crate::load::{LoadError, Loader, Page};
 use crate::read::address;
 use crate::read::link::Link;
@@ -56,10 +56,14 @@ impl Search {
                 Ok(Page::Html(_)) => "a web page".to_owned(),
                 Ok(Page::Document(Err(error)) | Page::List(Err(error))) => {
                     // It is there and broken, which is worth knowing.
+                    self.is_open |= may_be_there(&error);
                     loader.problems.add(error.problem(&url, &url));
                     outcome_of(Some(&error))
                 }
-                Err(error) => outcome_of(Some(&error)),
+                Err(error) => {
+                    self.is_open |= may_be_there(&error);
+                    outcome_of(Some(&error))
+                }
             };
             self.note(format, &url, outcome);
         }

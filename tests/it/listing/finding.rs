@@ -6,7 +6,7 @@ use sitebell::site::Format;
 
 use super::{NONE, NS, SIX, index, serve, sitemap, with};
 use crate::ask::Ask;
-use crate::den::{Den, codes, collections, message};
+use crate::den::{Den, WELL_KNOWN, codes, collections, message};
 use crate::fake_site::Reply;
 use crate::following::Follower;
 use crate::world::World;
@@ -524,6 +524,56 @@ async fn a_better_format_is_noticed_within_a_month_and_announces_nothing_again()
     );
     assert_eq!(follower.check().await, ["updated /c 2026-04-13"]);
     assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_better_format_that_could_not_be_looked_at_is_looked_for_again_at_the_next_check() {
+    for status in [401, 403, 408, 429, 500, 503] {
+        let den = Den::empty();
+        serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+        den.site.serve(WELL_KNOWN, Reply::status(status));
+        let follower = Follower::of(&den).await;
+        assert_eq!(follower.check().await.len(), 6, "{status}");
+        assert_eq!(follower.row().await.format, Some(Format::Sitemap));
+        let problems = follower.last_check().await.problems;
+        let mut codes = problems.iter().map(|problem| problem.code.name());
+        // Some answer everything that is not there with a refusal, which is nobody's fault.
+        let is_fault = codes.any(|code| code == "http-error");
+        assert_eq!(is_fault, status > 403, "{status}");
+        let mut problems = problems.iter();
+        let told = problems.find(|problem| problem.code.name() == "only-a-list");
+        let told = &told.expect("a problem").message;
+        let words = format!("at {WELL_KNOWN}: it could not be looked at ({status})");
+        assert!(told.contains(&words), "{told}");
+        den.description(&[("/capabilitylist.xml", "/")]);
+        den.capability_list("/capabilitylist.xml", "/", &["/changelist.xml"]);
+        den.change_list(
+            "/changelist.xml",
+            "from='2026-01-01'",
+            &["created /a 2026-01-01", "updated /b 2026-02-02"],
+        );
+        assert_eq!(follower.check().await, NONE);
+        let format = follower.row().await.format;
+        assert_eq!(format, Some(Format::ResourceSync), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_better_format_that_is_not_there_is_not_looked_for_at_every_check() {
+    for reply in [
+        Reply::status(404),
+        Reply::status(410),
+        Reply::html("<!doctype html><title>No such page</title>"),
+    ] {
+        let den = Den::empty();
+        serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+        den.site.serve(WELL_KNOWN, reply);
+        let follower = Follower::of(&den).await;
+        assert_eq!(follower.check().await.len(), 6);
+        den.site.forget_requests();
+        assert_eq!(follower.check().await, NONE);
+        assert!(den.site.requests_to(WELL_KNOWN).is_empty());
+    }
 }
 
 #[tokio::test]
