@@ -681,6 +681,11 @@ codes! {
     NoWholeList = "no-whole-list", Error,
         "Offer a snapshot of every section, and not only its changes.",
         r#"<scp:collection section="blog" type="snapshot" url="https://example.com/blog.scp.zst" generated="2026-01-31T12:00:00Z" expires="2026-02-28T12:00:00Z" pages="300" size="204800"/>"#;
+    /// The changes that a section offers begin later than its snapshot ends, and later than it was last read: what happened in
+    /// between is in neither.
+    SectionGap = "section-gap", Warning,
+        "Offer every delta until there is a newer snapshot.",
+        r#"<scp:delta section="blog" period="2026-01-31" url="https://example.com/blog-delta.scp.zst" generated="2026-01-31T12:00:00Z" expires="2026-02-28T12:00:00Z" pages="3" size="2048" since="2026-01-30T12:00:00Z"/>"#;
     /// A section holds all pages of the others, which would be told twice; only the others are followed.
     SectionOfAll = "section-of-all", Note,
         "Nothing needs to be done, if every page is in one of the other sections.", "";

@@ -22,7 +22,6 @@ use super::lists::is_not_there;
 use super::sections::Offering;
 use super::{CollectionReading, PagesReading, Top, sections, titles};
 use crate::discover::{ListRoot, listing};
-use crate::fetch::FetchError;
 use crate::load::{LoadError, LoadedList, Loader};
 use crate::memory::{
     CollectionMemory, KnownPages, ListMemory, Recollection, Sighted, SiteMemory, part_of,
@@ -355,7 +354,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     pub(super) async fn read_delta(&mut self, url: &Url, listed_in: &Url) -> bool {
         match self.load(url, self.has_pages).await {
             Ok(list) => self.take(list, 0, &mut Vec::new()),
-            Err(LoadError::Fetch(error)) if is_missing(&error) => {}
+            Err(LoadError::Fetch(error)) if is_not_there(&error) => {}
             Err(error) => {
                 self.miss(&Due::new(url, listed_in), &error);
                 return false;
@@ -601,6 +600,7 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// All pages, and whether nothing was left unread. Problems of the whole are told of `document`.
     pub(super) fn finish(mut self, document: &Url, is_as_before: bool) -> (PagesReading, bool) {
         self.sighted.settle();
+        self.sighted.began_at = Some(self.loader.began_at());
         let reading = PagesReading {
             sighted: (!is_as_before).then_some(self.sighted),
             titles: self.named_titles,
@@ -628,15 +628,4 @@ fn only_changes(list: &LoadedList) -> LoadError {
         &list.url,
         message,
     )))
-}
-
-/// Whether there is no such document. A server that only refuses to answer says nothing about that.
-fn is_missing(error: &FetchError) -> bool {
-    matches!(
-        error,
-        FetchError::Status {
-            status: 404 | 410,
-            ..
-        }
-    )
 }

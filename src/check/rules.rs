@@ -184,6 +184,7 @@ const RULES: &[Rule] = &[
             SitemapsAsPages,
             BareSitemapEntry,
             NoWholeList,
+            SectionGap,
             SectionOfAll,
             SectionTwice,
         ],

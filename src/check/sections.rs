@@ -2,7 +2,7 @@
 //!
 //! As long as the changes follow one another without a gap from where the last reading ended, they are all that is read.
 //! Otherwise, and once a week in any case, the whole list is read, and the changes that are newer than it: changes do
-//! not tell deletions.
+//! not tell deletions. Changes that leave a gap which no whole list fills are read all the same, and the gap is told.
 //!
 //! A section that cannot be read any more leaves the plain list that offers it: that tells which of its pages were edited,
 //! and which pages are new, until the section can be read again. Of one that never could be read it tells the new pages.
@@ -167,6 +167,7 @@ pub(super) async fn walk(
         let state = known.and_then(|known| known.pages.as_ref());
         let state = state.map(|pages| &pages.state);
         let plan = Plan::make(section, known, now);
+        plan.tell_gap(section, listed_in, &mut loader.problems);
         let mut pages = Walk::of_section(loader, known, section.format);
         let is_read = plan.read(&mut pages, listed_in).await;
         let broken_since = state.and_then(|state| state.broken_since).unwrap_or(now);
@@ -209,6 +210,10 @@ pub(super) async fn walk(
         if is_read {
             reading.made_at = reading.made_at.max(plan.reaches);
         }
+        // A whole list may well be older than what was read already.
+        let last = state.and_then(|state| state.made_at);
+        let later = |made_at: Moment| last.unwrap_or(made_at).max(made_at);
+        reading.made_at = reading.made_at.map(later);
         // A time in the future would hide everything until then.
         reading.made_at = reading.made_at.filter(|moment| moment.start() <= now);
         let home = titles::fallback(&site.at_root("/"));
@@ -245,12 +250,19 @@ pub(super) async fn walk(
 struct Plan {
     /// The whole list.
     snapshot: Option<Url>,
-    /// The changes that follow one another, or follow it.
+    /// The changes that follow one another, or follow it, and then those behind a gap.
     deltas: Vec<Url>,
     /// Whether that is the whole section as it is now.
     is_whole: bool,
     /// Up to when the section is known then.
     reaches: Option<Moment>,
+    gap: Option<Gap>,
+}
+
+/// A time of which a section does not tell what happened in it.
+struct Gap {
+    from: Moment,
+    until: Moment,
 }
 
 impl Plan {
@@ -278,6 +290,18 @@ impl Plan {
         true
     }
 
+    fn tell_gap(&self, section: &Section, listed_in: &Url, problems: &mut Problems) {
+        let Some(Gap { from, until }) = &self.gap else {
+            return;
+        };
+        let message = format!(
+            "the section {} tells what there is up to {from}, and what changed from {until} on: nobody can tell what \
+             happened in between",
+            quote(&section.name)
+        );
+        problems.add(Problem::new(Code::SectionGap, listed_in, message));
+    }
+
     fn make(section: &Section, memory: Option<&CollectionMemory>, now: DateTime<Utc>) -> Plan {
         let snapshots = Offered::of(&section.snapshots, now);
         let deltas = Offered::of(&section.deltas, now);
@@ -286,49 +310,89 @@ impl Plan {
         let read_at = memory.and_then(|memory| memory.covered_until);
         let is_fresh = read_at.is_some_and(|read_at| read_at + READ_WHOLE > now);
         let newest = snapshots.last();
-        if let (Some(last), true) = (last, is_fresh) {
-            let (chain, end) = follow(&deltas, last);
-            let is_behind = newest.is_some_and(|snapshot| end.comes_before(&snapshot.generated));
-            if !is_behind {
-                return Plan {
-                    deltas: chain,
-                    reaches: Some(end),
-                    ..Plan::default()
-                };
-            }
-        }
-        let Some(snapshot) = newest else {
-            // Until there is a whole list again, the changes are better than nothing.
-            let (chain, end) = last.map(|last| follow(&deltas, last)).unzip();
-            return Plan {
-                deltas: chain.unwrap_or_default(),
-                reaches: end,
-                ..Plan::default()
-            };
+        let from_last = last.map(|last| Chain::of(&deltas, last));
+        let is_behind = |chain: &Chain| {
+            newest.is_some_and(|snapshot| chain.end.comes_before(&snapshot.generated))
         };
-        let (chain, end) = follow(&deltas, snapshot.generated);
-        let is_whole = last.is_none_or(|last| !end.comes_before(&last));
+        // Until there is a whole list again, the changes are better than nothing.
+        let is_enough = |chain: &Chain| {
+            newest.is_none() || (is_fresh && chain.gap.is_none() && !is_behind(chain))
+        };
+        let (snapshot, from_last) = match (newest, from_last) {
+            (_, Some(chain)) if is_enough(&chain) => return chain.plan(),
+            (Some(snapshot), from_last) => (snapshot, from_last),
+            (None, _) => return Plan::default(),
+        };
+        let whole = Chain::of(&deltas, snapshot.generated);
+        let reaches_back = last.is_none_or(|last| !whole.end.comes_before(&last));
+        let is_whole = reaches_back && whole.gap.is_none();
+        let plan = match from_last {
+            // What was read already is newer, so it is from there that nothing must be left out.
+            Some(from_last) if !reaches_back => Plan {
+                gap: whole.gap,
+                ..from_last.plan()
+            },
+            _ => whole.plan(),
+        };
         Plan {
             snapshot: Some(snapshot.url.clone()),
-            deltas: chain,
             is_whole,
-            reaches: Some(end),
+            ..plan
         }
     }
 }
 
-/// The changes that follow one another from a time on, and the time at which they end.
-fn follow(deltas: &[Offered], from: Moment) -> (Vec<Url>, Moment) {
-    let mut end = from;
-    let mut urls = Vec::new();
-    for delta in deltas {
-        let follows = delta.since.is_some_and(|since| !end.comes_before(&since));
-        if follows && end.start() < delta.generated.start() {
-            urls.push(delta.url.clone());
-            end = delta.generated;
+/// The changes from a time on.
+struct Chain {
+    /// Those that follow one another without a gap, and then the others.
+    urls: Vec<Url>,
+    /// Up to when there is no gap.
+    end: Moment,
+    /// What comes after that.
+    gap: Option<Gap>,
+    /// Up to when the last of them tells what happened.
+    reaches: Moment,
+}
+
+impl Chain {
+    fn of(deltas: &[Offered], from: Moment) -> Chain {
+        let mut end = from;
+        let (mut urls, mut others) = (Vec::new(), Vec::new());
+        for delta in deltas {
+            let follows = delta.since.is_some_and(|since| !end.comes_before(&since));
+            let is_later = end.start() < delta.generated.start();
+            if follows && is_later {
+                urls.push(delta.url.clone());
+                end = delta.generated;
+            } else if is_later {
+                others.push(delta);
+            }
+        }
+        // What is behind a gap may have been bridged by another one after it.
+        others.retain(|delta| end.start() < delta.generated.start());
+        let gap = others.first().map(|delta| Gap {
+            from: end,
+            until: delta.since.unwrap_or(delta.generated),
+        });
+        urls.extend(others.iter().map(|delta| delta.url.clone()));
+        let reaches = others.last().map_or(end, |delta| delta.generated);
+        Chain {
+            urls,
+            end,
+            gap,
+            reaches,
         }
     }
-    (urls, end)
+
+    /// The changes alone.
+    fn plan(self) -> Plan {
+        Plan {
+            deltas: self.urls,
+            reaches: Some(self.reaches),
+            gap: self.gap,
+            ..Plan::default()
+        }
+    }
 }
 
 /// A document that can be had.

@@ -99,7 +99,8 @@ pub struct Discovery {
     pub found: Option<Found>,
     /// Where it was looked for, in that order.
     pub tried: Vec<Tried>,
-    /// Whether it was looked for, and not only read again where it was.
+    /// Whether it was looked for everywhere, and not only read again where it was. Where nobody could look for now it has to
+    /// be looked for again soon.
     pub is_anew: bool,
 }
 

@@ -17,14 +17,14 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use url::Url;
 
-use crate::fetch::FetchError;
+use crate::fetch::{FetchError, RedirectProblem};
 use crate::load::{LoadError, Loaded, LoadedList, Loader, Page};
 use crate::memory::{CollectionMemory, KnownPages, Recollection, SiteMemory};
 use crate::problem::{Code, Problem};
 use crate::read::address;
 use crate::read::link::Link;
 use crate::read::list::{Outline, PLAIN};
-use crate::site::{Format, SiteUrl};
+use crate::site::{Format, SiteUrl, same_site};
 
 pub use self::found::{DiscoverError, Discovery, Found, FoundBy, ListRoot, Root, Tried};
 use self::places::{allowed_beside, linked_beside};
@@ -40,6 +40,13 @@ const MAX_CANDIDATES: usize = 5;
 
 /// A site that has nothing costs its server no more requests than this.
 const MAX_REQUESTS: u32 = 10;
+/// So many of them are left after the well-known addresses: for robots.txt, the page, and the first line that names a
+/// sitemap.
+const AFTER_WELL_KNOWN: u32 = 3;
+/// And so many after the page: robots.txt may not have been asked for yet.
+const AFTER_PAGE: u32 = 2;
+/// And after what the page links.
+const AFTER_LINKS: u32 = 1;
 const NOT_ASKED: &str = "not asked for, after so many requests";
 /// After this time a better format is looked for again.
 const LOOK_AGAIN: TimeDelta = TimeDelta::days(30);
@@ -61,6 +68,9 @@ pub async fn discover(
         tried: Vec::new(),
         page_error: None,
         named: Vec::new(),
+        asked_before: None,
+        home: None,
+        is_open: false,
     };
     let remembered = memory.and_then(|memory| memory.root.as_ref());
     let is_list = memory.is_some_and(|memory| !memory.has_log());
@@ -125,8 +135,8 @@ pub async fn discover(
     }
     Ok(Discovery {
         found,
+        is_anew: is_anew && !search.is_open,
         tried: search.tried,
-        is_anew,
     })
 }
 
@@ -167,6 +177,12 @@ struct Search {
     /// The documents beside its lists that the site names. A list tells when its pages changed, and such a document what
     /// they are called.
     named: Vec<(Format, Url)>,
+    /// The requests that were made before anything was looked for.
+    asked_before: Option<u32>,
+    /// The typed address where its host leads everybody, if that is elsewhere.
+    home: Option<SiteUrl>,
+    /// Whether there may be something better at a place where nobody could look for now.
+    is_open: bool,
 }
 
 impl Search {
@@ -175,11 +191,17 @@ impl Search {
         loader: &mut Loader<'_>,
         site: &SiteUrl,
     ) -> Result<Option<Found>, DiscoverError> {
+        self.asked_before.get_or_insert(loader.requests());
         Ok(match self.at_well_known_address(loader, site).await? {
             Some(root) => Some(Found::Log(
                 self.closer_to_what_was_typed(loader, site, root).await,
             )),
-            None => self.elsewhere(loader, site).await,
+            None => {
+                let home = self.home.take().unwrap_or_else(|| site.clone());
+                let found = self.elsewhere(loader, &home).await;
+                loader.know_page_as(home.url(), site.url());
+                found
+            }
         })
     }
 
@@ -306,8 +328,18 @@ impl Search {
             (WELL_KNOWN, FoundBy::WellKnown),
             (WELL_KNOWN_XML, FoundBy::WellKnownXml),
         ] {
-            let url = site.at_root(path);
-            let result = loader.document(&url).await;
+            // A host that leads everybody elsewhere would do so every time.
+            let home = self.home.as_ref().unwrap_or(site).clone();
+            let url = home.at_root(path);
+            let result = self.document_within(loader, &url, AFTER_WELL_KNOWN).await;
+            let Some(result) = result else {
+                self.note(Format::ResourceSync, &url, NOT_ASKED);
+                continue;
+            };
+            if let Err(error) = &result {
+                self.is_open |= may_be_there(error);
+                self.home = self.home.take().or_else(|| home_of(site, error));
+            }
             self.note(
                 Format::ResourceSync,
                 &url,
@@ -319,10 +351,11 @@ impl Search {
                     return Ok(Some(Root { loaded, found_by }));
                 }
                 Ok(loaded) => return Ok(Some(climb(loader, loaded, found_by, &[]).await)),
-                Err(LoadError::Fetch(error)) if is_hopeless(&error, site) => return Err(error),
+                Err(LoadError::Fetch(error)) if is_hopeless(&error, &home) => return Err(error),
+                // Nobody promised that there is anything.
+                Err(error) if is_absence(&error) || is_refusal(&error) => {}
                 // A description that is there and cannot be read is worth telling even if another one is found.
-                Err(error) if !is_absence(&error) => loader.problems.add(error.problem(&url, &url)),
-                Err(_) => {}
+                Err(error) => loader.problems.add(error.problem(&url, &url)),
             }
         }
         Ok(None)
@@ -330,11 +363,14 @@ impl Search {
 
     /// Tries everything but the well-known address.
     async fn elsewhere(&mut self, loader: &mut Loader<'_>, site: &SiteUrl) -> Option<Found> {
-        let mut candidates_left = MAX_CANDIDATES;
         let mut typed = None;
         self.page_error = None;
         let mut linked = Vec::new();
-        match loader.page(site.url(), &self.known).await {
+        let left = self.requests_left(loader, AFTER_PAGE).unwrap_or_default();
+        loader.bound_redirects(Some(left));
+        let page = loader.page(site.url(), &self.known).await;
+        loader.bound_redirects(None);
+        match page {
             Ok(Page::Document(result)) => typed = Some(result),
             // Whoever names a list means that list.
             Ok(Page::List(Ok(list))) => {
@@ -347,7 +383,7 @@ impl Search {
                 if targets.is_empty() {
                     self.note(Format::ResourceSync, site.url(), "the page links none");
                 }
-                if let Some(loaded) = first_of(loader, targets, &mut candidates_left).await {
+                if let Some(loaded) = self.first_linked(loader, targets).await {
                     self.note(
                         Format::ResourceSync,
                         &loaded.url,
@@ -361,7 +397,10 @@ impl Search {
                 self.named = linked_beside(&links, site);
             }
             Err(error) if is_forbidden_by_robots(&error) => {}
-            Err(error) => self.page_error = Some(error),
+            Err(error) => {
+                self.is_open |= may_be_there(&error);
+                self.page_error = Some(error);
+            }
         }
         // A page on a host that many people share knows better than the host what belongs to it.
         if !site.is_whole_host()
@@ -372,6 +411,7 @@ impl Search {
             return Some(found);
         }
         let robots = loader.robots(site.url()).await;
+        self.is_open |= (robots.as_ref()).is_none_or(|robots| robots.is_unreachable());
         let lines = (robots.as_ref()).map_or_else(Vec::new, |robots| robots.sitemaps());
         let named = resolved(&lines, &site.at_root("/"));
         let allowed = robots.iter().flat_map(|robots| robots.allowed());
@@ -426,6 +466,7 @@ impl Search {
         found_by: FoundBy,
     ) -> Option<Found> {
         let (mut found, mut failed, mut more) = (Vec::new(), Vec::new(), Vec::new());
+        let mut is_open = false;
         for (place, url) in named.into_iter().enumerate() {
             // Of a site that has something the others are read in their turn; until then it may have nothing.
             let answer = match found.is_empty() {
@@ -454,6 +495,7 @@ impl Search {
                 Ok(Page::Document(Err(error)) | Page::List(Err(error))) | Err(error) => {
                     // Somebody named it, so it should be there.
                     loader.problems.add(error.problem(&url, &url));
+                    is_open |= may_be_there(&error);
                     // What never was there has no pages; anything else may be read the next time.
                     if was_read || !is_absence(&error) {
                         failed.push(url.clone());
@@ -461,12 +503,20 @@ impl Search {
                     (PLAIN.format, outcome_of(Some(&error)))
                 }
                 Ok(Page::Html(_)) => {
+                    // What a page links may well be for people.
+                    if found_by == FoundBy::Robots {
+                        let message = "robots.txt names this as a sitemap, and it is a web page";
+                        let problem = Problem::new(Code::NotAList, &url, message);
+                        loader.problems.add(problem);
+                    }
                     failed.extend(was_read.then(|| url.clone()));
                     (PLAIN.format, "a web page".to_owned())
                 }
             };
             self.note(format, &url, outcome);
         }
+        // Beside others that were found it is read again, whatever it is.
+        self.is_open |= is_open && found.is_empty();
         (!found.is_empty()).then_some(Found::Lists(ListRoot {
             lists: found,
             more,
@@ -475,6 +525,23 @@ impl Search {
             found_by,
         }))
     }
+}
+
+/// Where the host of a site leads who asks it for a document that is not there: the same site under another name.
+fn home_of(site: &SiteUrl, error: &LoadError) -> Option<SiteUrl> {
+    let answered = match error {
+        LoadError::Fetch(error) => match &**error {
+            FetchError::Status { url, .. } => url,
+            _ => return None,
+        },
+        LoadError::Broken(problem) => &problem.document,
+        LoadError::Limit(_) | LoadError::Memory => return None,
+    };
+    let mut home = Url::parse(answered).ok()?;
+    let is_elsewhere = home.origin() != site.url().origin();
+    home.set_path(site.url().path());
+    home.set_query(site.url().query());
+    (is_elsewhere && same_site(&home, site.url())).then(|| SiteUrl::from(&home))
 }
 
 fn lists(lists: Vec<LoadedList>, found_by: FoundBy) -> Found {
@@ -498,6 +565,52 @@ fn resolved(lines: &[String], base: &Url) -> Vec<Url> {
         }
     }
     urls
+}
+
+impl Search {
+    /// The first of the documents that a page links that is one of ResourceSync, as long as the line of robots.txt that comes
+    /// after them can still be asked for.
+    async fn first_linked(
+        &self,
+        loader: &mut Loader<'_>,
+        targets: Vec<Url>,
+    ) -> Option<Arc<Loaded>> {
+        for url in targets.into_iter().take(MAX_CANDIDATES) {
+            if let Ok(loaded) = self.document_within(loader, &url, AFTER_LINKS).await? {
+                return Some(loaded);
+            }
+        }
+        None
+    }
+
+    /// How many requests are left after the next one, besides those that are `reserved`. None if there is none for that.
+    fn requests_left(&self, loader: &Loader<'_>, reserved: u32) -> Option<u32> {
+        let asked = loader.requests() - self.asked_before.unwrap_or_default();
+        (MAX_REQUESTS - reserved).checked_sub(asked + 1)
+    }
+
+    /// Reads a document, unless that leaves fewer requests than `reserved` of those that a site is asked which has nothing.
+    async fn document_within(
+        &self,
+        loader: &mut Loader<'_>,
+        url: &Url,
+        reserved: u32,
+    ) -> Option<Result<Arc<Loaded>, LoadError>> {
+        let left = self.requests_left(loader, reserved)?;
+        loader.bound_redirects(Some(left));
+        let result = loader.document(url).await;
+        loader.bound_redirects(None);
+        let is_cut_short = matches!(&result, Err(error) if is_cut_short(error, left));
+        (!is_cut_short).then_some(result)
+    }
+}
+
+/// Whether a request was ended after so many redirects, and not because there are too many for everybody.
+fn is_cut_short(error: &LoadError, left: u32) -> bool {
+    matches!(error, LoadError::Fetch(error) if matches!(
+        &**error,
+        FetchError::Redirect { problem: RedirectProblem::TooMany(most), .. } if *most == left
+    ))
 }
 
 /// The first of several candidates that is a ResourceSync document. The others are nobody's fault: pages link to many
@@ -528,19 +641,49 @@ fn targets(links: &[Link], rel: &str) -> Vec<Url> {
 /// Whether no other address of the same host could give a better answer. A redirect to another host that fails says
 /// nothing about this one.
 fn is_hopeless(error: &FetchError, site: &SiteUrl) -> bool {
-    error.host().is_some() && error.host() == site.url().host_str()
+    let own = site.url().host_str().unwrap_or_default();
+    // Some errors name the port as well.
+    let rest = error.host().and_then(|host| host.strip_prefix(own));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+/// Whether there may be something that could not be looked at for now, and perhaps can be the next time.
+fn may_be_there(error: &LoadError) -> bool {
+    match error {
+        LoadError::Fetch(fetch) => {
+            let is_answer = matches!(**fetch, FetchError::Status { .. });
+            fetch.is_temporary() || (is_answer && !is_absence(error))
+        }
+        LoadError::Broken(_) => !is_absence(error),
+        LoadError::Limit(_) | LoadError::Memory => false,
+    }
 }
 
 /// Whether this only means that there is no description at a place where one could have been.
 fn is_absence(error: &LoadError) -> bool {
     match error {
         LoadError::Fetch(error) => {
-            matches!(**error, FetchError::Status { status, .. } if (400..500).contains(&status))
+            // A server that only refuses to answer says nothing about that.
+            matches!(
+                **error,
+                FetchError::Status {
+                    status: 404 | 410,
+                    ..
+                }
+            )
         }
         // Many sites answer every address with a page.
         LoadError::Broken(problem) => problem.code == Code::NotXml,
         LoadError::Limit(_) | LoadError::Memory => false,
     }
+}
+
+/// Whether a server does not let us look, and nobody has to mend that: some answer so for all that is not there.
+fn is_refusal(error: &LoadError) -> bool {
+    matches!(error, LoadError::Fetch(error) if !error.is_temporary() && matches!(
+        **error,
+        FetchError::Status { status: 400..=499, .. }
+    ))
 }
 
 /// A site that wants its pages left alone has done nothing wrong.

@@ -4,8 +4,7 @@ use url::Url;
 
 use super::told::outcome_of;
 use super::up::climb;
-use super::{Found, FoundBy, MAX_REQUESTS, NOT_ASKED, Search, lists};
-use crate::fetch::{FetchError, RedirectProblem};
+use super::{Found, FoundBy, NOT_ASKED, Search, is_cut_short, lists, may_be_there};
 use crate::load::{LoadError, Loader, Page};
 use crate::read::address;
 use crate::read::link::Link;
@@ -57,10 +56,14 @@ impl Search {
                 Ok(Page::Html(_)) => "a web page".to_owned(),
                 Ok(Page::Document(Err(error)) | Page::List(Err(error))) => {
                     // It is there and broken, which is worth knowing.
+                    self.is_open |= may_be_there(&error);
                     loader.problems.add(error.problem(&url, &url));
                     outcome_of(Some(&error))
                 }
-                Err(error) => outcome_of(Some(&error)),
+                Err(error) => {
+                    self.is_open |= may_be_there(&error);
+                    outcome_of(Some(&error))
+                }
             };
             self.note(format, &url, outcome);
         }
@@ -74,12 +77,9 @@ impl Search {
         loader: &mut Loader<'_>,
         url: &Url,
     ) -> Option<Result<Page, LoadError>> {
-        let left = MAX_REQUESTS.checked_sub(loader.requests() + 1)?;
+        let left = self.requests_left(loader, 0)?;
         let answer = loader.candidate(url, &self.known, Some(left)).await;
-        let is_cut_short = matches!(&answer, Err(LoadError::Fetch(error)) if matches!(
-            &**error,
-            FetchError::Redirect { problem: RedirectProblem::TooMany(most), .. } if *most == left
-        ));
+        let is_cut_short = matches!(&answer, Err(error) if is_cut_short(error, left));
         (!is_cut_short).then_some(answer)
     }
 }

@@ -106,7 +106,11 @@ pub(super) fn outcome_of(error: Option<&LoadError>) -> String {
     match error {
         None => "found".to_owned(),
         Some(LoadError::Fetch(error)) => match **error {
-            FetchError::Status { status, .. } => format!("not there ({status})"),
+            FetchError::Status {
+                status: status @ (404 | 410),
+                ..
+            } => format!("not there ({status})"),
+            FetchError::Status { status, .. } => format!("it could not be looked at ({status})"),
             _ => error.to_string(),
         },
         Some(LoadError::Broken(problem)) => problem.message.clone(),

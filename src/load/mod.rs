@@ -127,6 +127,8 @@ pub struct Loader<'a> {
     progress: Progress,
     /// Documents here are no stranger's.
     homes: Vec<Url>,
+    /// So many redirects may a document take for now, if that is fewer than otherwise.
+    max_redirects: Option<u32>,
     /// Documents that were asked for, and not only known.
     asked: HashSet<Url>,
     /// What was answered before anybody asked.
@@ -175,6 +177,7 @@ impl<'a> Loader<'a> {
             now,
             progress,
             homes: vec![site],
+            max_redirects: None,
             asked: HashSet::new(),
             answers: 0,
             unchanged: Vec::new(),
@@ -229,6 +232,11 @@ impl<'a> Loader<'a> {
         self.homes.push(root.clone());
     }
 
+    /// When the check began.
+    pub fn began_at(&self) -> DateTime<Utc> {
+        self.now
+    }
+
     /// How many more documents may be read in this check.
     pub fn documents_left(&self) -> usize {
         self.limits.documents.saturating_sub(self.documents) as usize
@@ -247,6 +255,18 @@ impl<'a> Loader<'a> {
     /// A page that was read already, with the address that answered.
     pub fn known_page(&self, url: &Url) -> Option<&(Url, Box<HtmlHead>)> {
         self.pages.get(url)
+    }
+
+    /// The page that was asked for here is that of another address as well, which leads here.
+    pub fn know_page_as(&mut self, url: &Url, other: &Url) {
+        if let Some(page) = self.pages.get(url).cloned() {
+            self.pages.entry(other.clone()).or_insert(page);
+        }
+    }
+
+    /// From now on a document takes so many redirects at most.
+    pub fn bound_redirects(&mut self, most: Option<u32>) {
+        self.max_redirects = most;
     }
 
     /// The bounds that hold.
@@ -297,6 +317,7 @@ impl<'a> Loader<'a> {
         self.spend_document(url)?;
         let remembered = self.remembered(url).filter(|_| may_be_unchanged);
         let mut request = Request::new(url.clone(), Limit::Document).on(&self.errand);
+        request.max_redirects = self.max_redirects;
         request.validators = remembered.and_then(|memory| memory.validators.clone());
         let fetched = self.ask(request).await?;
         let final_url = fetched.url.clone();
@@ -384,7 +405,7 @@ impl<'a> Loader<'a> {
         }
         self.spend_document(url)?;
         let mut request = Request::new(url.clone(), Limit::Document).on(&self.errand);
-        request.max_redirects = max_redirects;
+        request.max_redirects = max_redirects.or(self.max_redirects);
         let fetched = match is_page {
             false => self.hear(Box::pin(self.fetcher.get(request))).await?,
             true => self.hear(Box::pin(self.fetcher.get_page(request))).await?,

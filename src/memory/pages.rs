@@ -5,6 +5,7 @@
 //! does not. Each document of a list fills a [`Sheet`] of its own, so that one that breaks off leaves no trace.
 
 mod besides;
+mod checksum;
 mod extras;
 mod key;
 mod places;
@@ -31,7 +32,7 @@ pub struct KnownPage {
     pub stamp: Stamp,
     /// What it shares with other spellings of its address.
     pub twin: u32,
-    /// A hash of its checksum; 0 if it has none.
+    /// A hash of one of its checksums; 0 if it has none.
     pub hash: u32,
     /// The document that lists it; 0 once that was read without it.
     pub part: u32,
@@ -44,7 +45,7 @@ pub struct KnownPage {
 pub struct PageState {
     /// It was not in the last complete reading.
     pub is_missing: bool,
-    /// It was in a list of what is new only: leaving that is no deletion.
+    /// It was in a list of what is new only: leaving that is no deletion, and coming back is nothing new.
     pub is_passing: bool,
     /// It came with a document that could not be read before, and so was never announced as new.
     pub is_late: bool,
@@ -55,6 +56,11 @@ pub struct PageState {
 }
 
 impl PageState {
+    /// Whether it was in a list of what is new and is there no more, from which nothing follows.
+    pub fn has_passed(self) -> bool {
+        self.is_passing && self.is_missing
+    }
+
     /// As a number, for the store.
     pub fn to_bits(self) -> u8 {
         u8::from(self.is_missing)
@@ -122,6 +128,11 @@ impl KnownPages {
             part: self.parts[place],
             state: PageState::from_bits(self.states[place]),
         }
+    }
+
+    /// Whether the page at this place has passed.
+    pub fn has_passed(&self, place: usize) -> bool {
+        PageState::from_bits(self.states[place]).has_passed()
     }
 
     /// All of them.

@@ -30,6 +30,8 @@ use crate::problem::{Code, Problem};
 
 /// A new feed starts with so many of the pages that changed last, and an entry for a large part of a site shows so many.
 pub const SHOWN_PAGES: usize = 20;
+/// Of pages that were in lists of what is new only, and are there no more, so many are remembered.
+const MAX_PASSED: usize = 10_000;
 /// More documents than this are not remembered as never read: no index may list more.
 const MAX_UNREAD: usize = 50_000;
 
@@ -304,19 +306,33 @@ impl Planning {
         }
         self.find_absent(&renamed, may_delete && !is_emptied);
         self.find_created(&renamed);
-        // Two builds in a row that touch a large part of the site, though not all of it, are builds and not edits.
-        let is_mass_of_updates = updates > usual(self.sighted.known.len());
-        if is_mass_of_updates && self.before.masses > 0 {
-            self.drop_updates();
+        let known = self.count_known();
+        // Two builds in a row that touch a large part of the site, though not all of it, are builds and not edits; but
+        // nobody builds a site at more than one time.
+        let is_mass_of_updates = updates.len() > usual(known);
+        if is_mass_of_updates
+            && self.before.masses > 0
+            && self.are_of_one_build(&updates, updates.len())
+        {
+            self.drop_dated(&updates);
+            self.state.is_stamped = true;
         }
         self.state.masses = match is_mass_of_updates {
             true => self.before.masses.saturating_add(1),
             // A reading without updates says nothing about the last ones.
-            false if updates == 0 => self.before.masses,
+            false if updates.is_empty() => self.before.masses,
             false => 0,
         };
         self.tell_stamped(self.state.is_stamped);
-        self.sum_up(self.sighted.known.len())
+        self.sum_up(known)
+    }
+
+    /// How many pages there were, without those that only passed by.
+    fn count_known(&self) -> usize {
+        let known = &self.sighted.known;
+        (0..known.len())
+            .filter(|&place| !known.has_passed(place))
+            .count()
     }
 
     /// What is to be said of changes that are too much to be listed, of so many pages.
@@ -363,9 +379,9 @@ impl Planning {
         renamed
     }
 
-    /// Known pages that the list says are another than before. Says how many of them by their dates.
-    fn find_updates(&mut self) -> usize {
-        let (mut by_date, mut told) = (Vec::new(), 0);
+    /// Known pages that the list says are another than before. Gives the places of those that are told by their dates.
+    fn find_updates(&mut self) -> Vec<usize> {
+        let (mut by_date, mut told) = (Vec::new(), Vec::new());
         let places: Vec<usize> = {
             let mut places: Vec<usize> = self.sighted.other.keys().copied().collect();
             places.sort_unstable();
@@ -376,7 +392,7 @@ impl Planning {
             let sight = &self.sighted.other[&place];
             let is_other = match (known.hash, sight.hash) {
                 // A checksum decides alone, whatever the dates say.
-                (1.., 1..) => known.hash != sight.hash,
+                (1.., 1..) => !sight.has_sum(known.hash),
                 _ => is_later(known.stamp, sight.stamp),
             };
             if !is_other {
@@ -390,7 +406,7 @@ impl Planning {
             if self.is_elsewhere(known.key) {
                 continue;
             }
-            told += usize::from(!by_checksum);
+            told.extend((!by_checksum).then_some(place));
             let at = match is_stated {
                 true => self.time(sight.stamp),
                 false => self.time_of_edit(),
@@ -405,7 +421,7 @@ impl Planning {
         self.state.is_stamped = self.are_dates_stamps(&by_date);
         if self.state.is_stamped {
             self.drop_dated(&by_date);
-            return 0;
+            return Vec::new();
         }
         told
     }
@@ -423,18 +439,13 @@ impl Planning {
         });
     }
 
-    fn drop_updates(&mut self) {
-        self.events
-            .retain(|event| event.kind != ChangeKind::Updated);
-        self.state.is_stamped = true;
-    }
-
     /// Known pages that were not seen, and those that were again.
     fn find_absent(&mut self, renamed: &HashMap<usize, usize>, may_delete: bool) {
         let moved: HashSet<usize> = renamed.values().copied().collect();
         // Found when there is something to be said of it.
         let mut spelled_otherwise = None;
         let deleted_at = self.time_of_deletion();
+        let mut passed = Vec::new();
         for place in 0..self.sighted.known.len() {
             let mut page = self.sighted.known.get(place);
             if moved.contains(&place) {
@@ -458,11 +469,14 @@ impl Planning {
                     page.hash = sight.hash;
                 }
                 page.part = self.sighted.moved.get(&place).copied().unwrap_or(page.part);
+            } else if may_delete && page.state.has_passed() {
+                passed.push((page, page != before));
+                continue;
             } else if may_delete && page.state.is_missing {
                 self.writes.remove.push(page.key);
                 let others = spelled_otherwise.get_or_insert_with(|| self.spelled_otherwise());
                 let is_here = !self.is_elsewhere(page.key);
-                if is_here && !page.state.is_passing && !others.contains(&page.twin) {
+                if is_here && !others.contains(&page.twin) {
                     self.events.push(Event {
                         kind: ChangeKind::Deleted,
                         at: deleted_at,
@@ -479,6 +493,19 @@ impl Planning {
                 self.writes.update.push(page);
             }
         }
+        self.keep_passed(passed);
+    }
+
+    /// What passed by may do so again, when a later post is deleted or an old one is edited, and is nothing new then. Not
+    /// all of it can be remembered. Each page comes with whether it is to be written.
+    fn keep_passed(&mut self, mut passed: Vec<(KnownPage, bool)>) {
+        if passed.len() > MAX_PASSED {
+            passed.sort_unstable_by_key(|(page, _)| (Reverse(page.stamp), page.key));
+            let forgotten = passed.drain(MAX_PASSED..).map(|(page, _)| page.key);
+            self.writes.remove.extend(forgotten);
+        }
+        let written = passed.into_iter().filter(|(_, is_written)| *is_written);
+        self.writes.update.extend(written.map(|(page, _)| page));
     }
 
     /// Of the known pages that are missing for good, those that came to the list in another spelling while not all of it

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Top, Walk, is_missing};
 use url::Url;
 
+use super::super::lists::is_not_there;
+use super::{Top, Walk};
 use crate::load::{LoadError, LoadedList};
 use crate::memory::{CollectionMemory, Extra, PageKey, Recollection, Stamp};
 use crate::moment::Moment;
@@ -42,7 +43,7 @@ impl Walk<'_, '_> {
                 self.compare(&index).await;
             }
             Err(error) => {
-                if matches!(&error, LoadError::Fetch(error) if is_missing(error)) {
+                if matches!(&error, LoadError::Fetch(error) if is_not_there(error)) {
                     self.named_titles = None;
                 }
                 self.loader.problems.add(error.problem(&url, &top.url));

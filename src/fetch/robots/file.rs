@@ -114,7 +114,7 @@ impl Robots {
     }
 
     /// Whether it could not be read.
-    pub(super) fn is_unreachable(&self) -> bool {
+    pub fn is_unreachable(&self) -> bool {
         matches!(self.rules, Rules::ForbidAll)
     }
 

@@ -4,27 +4,37 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
+use super::checksum::{all_sums_of, sum_of};
 use super::extras::Extras;
-use super::{Extra, KnownPages, PageKey, PageTable, Stamp, short_hash};
+use super::{Extra, KnownPages, PageKey, PageTable, Stamp};
 use crate::change::Page;
 use crate::moment::Moment;
 
 /// What a list says of a page that is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sight {
     /// When it was last modified.
     pub stamp: Stamp,
-    /// A hash of its checksum; 0 if it has none.
+    /// A hash of the checksum that is to be remembered; 0 if it has none.
     pub hash: u32,
+    /// Those of all its checksums, if it is another one than what is remembered.
+    pub sums: Box<[u32]>,
 }
 
 impl Sight {
     fn of(page: &Page) -> Sight {
         Sight {
             stamp: Stamp::of(page.lastmod),
-            // Never 0, which means that there is none.
-            hash: page.hash.as_deref().map_or(0, |hash| short_hash(hash) | 1),
+            hash: page.hash.as_deref().map_or(0, sum_of),
+            sums: Box::default(),
         }
+    }
+
+    /// Whether this is one of its checksums.
+    pub fn has_sum(&self, hash: u32) -> bool {
+        self.hash == hash || self.sums.contains(&hash)
     }
 
     /// What decides between two sights of one page in one reading: the newer date, and else any order that is the same
@@ -62,7 +72,7 @@ impl Sheet {
 
     /// Takes a page.
     pub fn add(&mut self, page: &Page) {
-        let sight = Sight::of(page);
+        let mut sight = Sight::of(page);
         let key = PageKey::of(&page.url);
         let Some(place) = self.known.find(key) else {
             // Nothing is kept of a page that is private but that it is, should it be listed twice.
@@ -84,6 +94,9 @@ impl Sheet {
         if is_same {
             self.same.push(number);
             return;
+        }
+        if self.known.hashes[place] != sight.hash {
+            sight.sums = page.hash.as_deref().map(all_sums_of).unwrap_or_default();
         }
         if self.extras.have_room_for(sight.stamp)
             && let Some(extra) = Extra::of(page)
@@ -151,6 +164,8 @@ pub struct Sighted {
     pub late: Vec<u32>,
     /// The first of those that were not asked for at all, if there was no room for them.
     pub turn: Option<u32>,
+    /// When the reading began, if that was before it was looked through.
+    pub began_at: Option<DateTime<Utc>>,
 }
 
 impl Sighted {
@@ -210,9 +225,10 @@ impl Sighted {
             let remembered = self.same[place].then(|| self.remembered(place));
             if is_newer || before.max(remembered) < Some(sight.rank()) {
                 self.forget_other(place);
+                let stamp = sight.stamp;
                 self.other.insert(place, sight);
                 if let Some(extra) = extras.remove(number) {
-                    self.extras.insert(place, sight.stamp, extra);
+                    self.extras.insert(place, stamp, extra);
                 }
             }
         }
@@ -224,6 +240,7 @@ impl Sighted {
             let sight = Sight {
                 stamp: fresh.stamps[place],
                 hash: fresh.hashes[place],
+                sums: Box::default(),
             };
             let extra = fresh.extras.remove(place);
             let url = fresh.url(place);
@@ -305,6 +322,10 @@ impl Sighted {
         let is_absent = |place: usize| {
             let part = self.known.parts[place];
             let is_out_of_sight = !self.seen[place] && !self.private.contains(&place);
+            // Nothing is concluded from where it is not.
+            if self.known.has_passed(place) {
+                return false;
+            }
             is_out_of_sight && !self.unchanged.contains(&part) && !unread.contains(&part)
         };
         (0..self.known.len()).any(is_absent)
@@ -404,6 +425,7 @@ impl Sighted {
                 let sight = Sight {
                     stamp: all.stamps[place],
                     hash: all.hashes[place],
+                    sums: Box::default(),
                 };
                 let extra = all.extras.remove(place);
                 self.fresh

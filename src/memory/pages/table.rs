@@ -218,6 +218,7 @@ mod tests {
             let sight = Sight {
                 stamp: Stamp::of(Moment::from_parts(1_700_000_000 + number, 4)),
                 hash: 0,
+                sums: Box::default(),
             };
             let url = format!("https://fox.example/{number}");
             table.push(&url, sight, Some(Box::new(extra)), 0, false);
@@ -233,6 +234,7 @@ mod tests {
             let sight = Sight {
                 stamp: Stamp::NONE,
                 hash: 0,
+                sums: Box::default(),
             };
             let url = format!("https://fox.example/{number}");
             table.push(&url, sight, Some(Box::default()), 0, false);

@@ -36,12 +36,16 @@ impl Planning {
         if dated < ENOUGH_DATES || moved.len() < most {
             return false;
         }
-        let mut dates: Vec<Moment> = (moved.iter())
+        self.are_of_one_build(moved, most)
+    }
+
+    /// Whether so many of the pages at these places are dated within the time of one build; a bare date is one day.
+    pub(super) fn are_of_one_build(&self, places: &[usize], count: usize) -> bool {
+        let mut dates: Vec<Moment> = (places.iter())
             .filter_map(|place| self.sighted.other[place].stamp.moment())
             .collect();
         dates.sort_unstable_by_key(Moment::start);
-        // All of them within the time of one build; a bare date is one day.
-        dates.windows(most).any(|window| match window {
+        dates.windows(count).any(|window| match window {
             [first, .., last] => {
                 last.start() - first.start() <= BUILD
                     || (first.precision() == Precision::Day && first.start() == last.start())
@@ -63,13 +67,24 @@ impl Planning {
         known.chain(fresh).filter(|stamp| *stamp != Stamp::NONE)
     }
 
-    /// Whether the list says of all its pages that they changed just now. A single page may have.
+    /// Whether the list says of all its pages that they changed just now. A single page may have, and so may a few of which
+    /// their author tells at once; but not after the reading began.
     pub(super) fn are_all_dates_of_now(&self) -> bool {
         let is_of_now = |stamp: Stamp| {
             let moment = stamp.moment().filter(Moment::has_time);
             moment.is_some_and(|moment| (moment.start() - self.now).abs() <= MAKING)
         };
-        self.dates().all(is_of_now) && self.dates().nth(1).is_some()
+        let began_at = self.sighted.began_at.unwrap_or(self.now);
+        let ends_later = |stamp: Stamp| {
+            let moment = stamp.moment();
+            moment.is_some_and(|moment| moment.end() > began_at)
+        };
+        let is_asked = match self.dates().take(ENOUGH_DATES).count() {
+            0 | 1 => false,
+            ENOUGH_DATES => true,
+            _ => self.dates().any(ends_later),
+        };
+        is_asked && self.dates().all(is_of_now)
     }
 
     /// Whether the list gives all its pages one and the same date.

@@ -13,7 +13,7 @@ use crate::memory::{ListState, PageTable};
 pub fn plan_stand_in(state: &ListState, finding: ListFinding, now: DateTime<Utc>) -> Plan {
     let mut planning = Planning::new(Some(state), finding, now);
     let updates = planning.find_updates();
-    match planning.state.is_stamped || updates > usual(planning.sighted.known.len()) {
+    match planning.state.is_stamped || updates.len() > usual(planning.count_known()) {
         true => planning.events.clear(),
         false => planning.keep_dates(),
     }

@@ -365,6 +365,20 @@ fn dates_that_are_always_the_time_of_asking_tell_no_edits() {
     assert_eq!(kept.one(&edited, "2026-03-02T12:00:00Z").len(), 2);
 }
 
+/// Its author tells of every deploy, so it is read within a minute of each.
+#[test]
+fn a_site_of_two_pages_that_is_read_after_each_of_its_edits_has_been_edited() {
+    let mut kept = Kept::default();
+    for day in 1..5 {
+        let edited = [
+            page("p0", &format!("2026-03-0{day}T11:59:10Z")),
+            page("p1", &format!("2026-03-0{day}T11:59:20Z")),
+        ];
+        let told = kept.one(&edited, &format!("2026-03-0{day}T12:00:00Z"));
+        assert_eq!(told.len(), 2, "day {day}");
+    }
+}
+
 #[test]
 fn a_large_part_of_a_site_is_announced_in_one_sentence() {
     let mut kept = Kept::default();
@@ -383,16 +397,51 @@ fn a_large_part_of_a_site_is_announced_in_one_sentence() {
     assert!(note.contains("of 100 pages, 50 changed"), "{note}");
     // All of it is known now.
     assert_eq!(kept.one(&pages, DAY3), [] as [String; 0]);
-    // The same again is no edit, but a build that touches half of the pages.
+    // The same again within an hour is no edit, but a build that touches half of the pages.
     for (n, edited) in pages.iter_mut().enumerate().take(50) {
-        *edited = page(
-            &format!("p{n}"),
-            &format!("2026-03-{:02}T{:02}:00:00Z", n % 3 + 1, n % 24),
-        );
+        *edited = page(&format!("p{n}"), &format!("2026-03-04T12:{n:02}:00Z"));
     }
     let again = kept.read(&[("a", Doc::Pages(&pages))], "2026-03-05T00:00:00Z");
     assert_eq!(told(&again), [] as [String; 0]);
     assert_eq!(codes(&again), [Code::StampedLastmod]);
+}
+
+#[test]
+fn edits_of_many_pages_are_told_each_time_if_they_were_not_made_at_one_time() {
+    let mut kept = Kept::default();
+    kept.one(&dated(100), DAY1);
+    let mut pages = dated(100);
+    for day in [2, 3, 4] {
+        for (n, edited) in pages.iter_mut().enumerate().take(50) {
+            let hour = n % 12;
+            *edited = page(
+                &format!("p{n}"),
+                &format!("2026-03-{day:02}T{hour:02}:00:00Z"),
+            );
+        }
+        let now = format!("2026-03-{day:02}T13:00:00Z");
+        let mass = kept.read(&[("a", Doc::Pages(&pages))], &now);
+        assert_eq!(told(&mass).len(), SHOWN_PAGES, "day {day}");
+        assert_eq!(codes(&mass), [Code::MassChange], "day {day}");
+    }
+}
+
+#[test]
+fn a_build_that_touches_many_pages_hides_no_edit_that_a_checksum_tells() {
+    let mut kept = Kept::default();
+    let with = |lastmod: &str, sum: &str| -> Vec<Page> {
+        let mut pages = dated(60);
+        for (n, page) in pages.iter_mut().enumerate().take(30) {
+            page.lastmod = Some(Moment::parse(&format!("{lastmod}T12:{n:02}:00Z")).unwrap());
+        }
+        pages[59].hash = Some(sum.to_owned());
+        pages
+    };
+    kept.one(&with("2026-02-01", "md5:a"), DAY1);
+    kept.one(&with("2026-03-01", "md5:a"), DAY2);
+    let build = kept.read(&[("a", Doc::Pages(&with("2026-03-02", "md5:b")))], DAY3);
+    assert_eq!(told(&build), ["updated p59 2026-03-03T00:00:00Z inferred"]);
+    assert_eq!(codes(&build), [Code::StampedLastmod]);
 }
 
 #[test]
@@ -425,12 +474,62 @@ fn a_page_that_leaves_the_news_is_not_deleted() {
         let read = kept.read(&[("a", Doc::Pages(&archive)), ("n", Doc::News(&[]))], day);
         assert_eq!(told(&read), [] as [String; 0]);
     }
-    assert_eq!(kept.pages.len(), 7);
+    // What passed by is remembered, should it come again.
+    assert_eq!(kept.pages.len(), 8);
     kept.one(&lasting, DAY3);
     assert_eq!(
         kept.one(&lasting, DAY4),
         ["deleted n1 2026-03-04T00:00:00Z inferred"]
     );
+}
+
+#[test]
+fn a_page_that_enters_the_news_again_is_not_new() {
+    let mut kept = Kept::default();
+    let post = |n: usize, lastmod: &str| page(&format!("n{n}"), lastmod);
+    let news = |from: usize| -> Vec<Page> {
+        (from..from + 3)
+            .map(|n| post(n, &format!("2026-02-{n:02}")))
+            .collect()
+    };
+    kept.read(&[("n", Doc::News(&news(1)))], DAY1);
+    for (from, day) in [(4, DAY2), (7, DAY3), (10, DAY4)] {
+        let read = kept.read(&[("n", Doc::News(&news(from)))], day);
+        assert_eq!(told(&read).len(), 3);
+        let same = kept.read(&[("n", Doc::Unchanged)], day);
+        assert_eq!(told(&same), [] as [String; 0]);
+        assert!(same.state.is_settled);
+    }
+    // A later post was deleted, so older ones show again; one of them was edited.
+    let mut shown = news(1);
+    shown[1] = post(2, "2026-03-04");
+    let again = kept.read(&[("n", Doc::News(&shown))], DAY4);
+    assert_eq!(told(&again), ["updated n2 2026-03-04 stated"]);
+    // In another spelling it is the same as well.
+    let respelled = [page("n5/", "2026-02-05")];
+    let again = kept.read(&[("n", Doc::News(&respelled))], DAY4);
+    assert_eq!(told(&again), [] as [String; 0]);
+}
+
+#[test]
+fn of_news_no_more_is_remembered_than_a_site_may_have_passed_by() {
+    let mut kept = Kept::default();
+    let news = |n: usize| -> Vec<Page> {
+        let at = |k: usize| 1_767_225_600 + i64::try_from(n * 1_000 + k).unwrap();
+        let page = |k: usize| Page {
+            lastmod: Moment::from_parts(at(k), 4),
+            ..page(&format!("n{n}/{k}"), "")
+        };
+        (0..1_000).map(page).collect()
+    };
+    for n in 0..16 {
+        kept.read(&[("n", Doc::News(&news(n)))], DAY4);
+    }
+    // Those that are listed and those that are missing for the first time are more than have passed by.
+    assert_eq!(kept.pages.len(), MAX_PASSED + 2_000);
+    // The oldest are forgotten first.
+    let known = |n: usize| kept.pages.contains_key(&PageKey::of(&news(n)[0].url));
+    assert!(!known(0) && known(15) && known(5));
 }
 
 #[test]
@@ -454,6 +553,59 @@ fn a_checksum_overrules_dates() {
     );
     let newer = with("2026-03-03", ["c", "b", "a", "a", "a", "a"]);
     assert_eq!(kept.one(&newer, DAY4), ["updated p0 2026-03-03 stated"]);
+}
+
+#[test]
+fn a_checksum_in_another_algorithm_order_or_spelling_is_no_edit() {
+    let mut kept = Kept::default();
+    let with = |sum: &str| -> Vec<Page> {
+        let mut pages = dated(6);
+        pages[1].hash = Some(sum.to_owned());
+        pages
+    };
+    kept.one(&with("md5:1E0D"), DAY1);
+    for same in [
+        "md5:1e0d",
+        "MD5:1E0D",
+        "md5:1e0d sha-256:8540",
+        "sha-256:8540  md5:1e0d",
+        "sha-256:8540",
+        "SHA-256:8540 sha-512:77aa",
+    ] {
+        assert_eq!(kept.one(&with(same), DAY2), [] as [String; 0], "{same}");
+    }
+    for other in [
+        "sha-512:77ab sha-256:8541",
+        "md5:1e0e sha-256:8542",
+        "md5:1e0f",
+    ] {
+        let told = kept.one(&with(other), DAY3);
+        assert_eq!(
+            told,
+            ["updated p1 2026-03-03T00:00:00Z inferred"],
+            "{other}"
+        );
+    }
+    // What is no such list is one text, in which case counts.
+    kept.one(&with("Zm94ZXM="), DAY3);
+    assert_eq!(kept.one(&with("ZM94ZXM="), DAY4).len(), 1);
+}
+
+#[test]
+fn a_checksum_that_was_remembered_as_one_text_is_still_the_same() {
+    let mut kept = Kept::default();
+    let list = "md5:1E0D sha-256:8540";
+    let mut pages = dated(6);
+    pages[1].hash = Some(list.to_owned());
+    kept.one(&pages, DAY1);
+    let (known, _) = kept.pages.get_mut(&PageKey::of(&pages[1].url)).unwrap();
+    // As it was written by earlier versions.
+    known.hash = part_of(list);
+    for _ in 0..2 {
+        assert_eq!(kept.one(&pages, DAY2), [] as [String; 0]);
+    }
+    pages[1].hash = Some("md5:1e0e sha-256:8541".to_owned());
+    assert_eq!(kept.one(&pages, DAY3).len(), 1);
 }
 
 #[test]

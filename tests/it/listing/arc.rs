@@ -356,6 +356,28 @@ async fn a_host_that_answers_every_address_with_a_page_has_no_changes_of_a_day()
 }
 
 #[tokio::test]
+async fn a_day_that_may_not_be_read_for_now_is_not_a_day_without_changes() {
+    let den = Den::empty();
+    let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];
+    let list = arc(&den, "2026-03-11T00:00:00Z", &pages).etag("\"1\"");
+    den.site.serve("/arc-sitemap.json", list);
+    let follower = Follower::of(&den).await;
+    follower.check().await;
+    let day = "/arc-sitemap-deltas/2026-03-12.json";
+    for status in [429, 403, 408, 503] {
+        den.site.serve(day, Reply::status(status));
+        assert_eq!(follower.check().await, NONE, "{status}");
+        let outcome = follower.last_check().await.outcome;
+        assert_eq!(outcome, Some(Outcome::Partial), "{status}");
+    }
+    let changed = [arc_page(&den, "/b", "2")];
+    den.site
+        .serve(day, arc(&den, "2026-03-12T00:00:00Z", &changed));
+    assert_eq!(follower.check().await.len(), 1);
+    assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
 async fn a_day_that_is_over_is_not_asked_for_again_while_the_list_is_as_it_was() {
     let den = Den::empty();
     let pages = [arc_page(&den, "/a", "1"), arc_page(&den, "/b", "1")];

@@ -6,7 +6,7 @@ use sitebell::site::Format;
 
 use super::{NONE, NS, SIX, index, serve, sitemap, with};
 use crate::ask::Ask;
-use crate::den::{Den, codes, collections};
+use crate::den::{Den, WELL_KNOWN, codes, collections, message};
 use crate::fake_site::Reply;
 use crate::following::Follower;
 use crate::world::World;
@@ -160,6 +160,112 @@ async fn a_site_that_leads_every_stray_to_its_front_page_is_asked_no_more_often(
         let told = tried.filter(|tried| tried.outcome == "not asked for, after so many requests");
         assert!(told.count() > 3, "{:?}", checked.site.tried);
     }
+}
+
+/// A host whose name gives way to another in two steps, as plain http does to https and then to `www.`. Its page and its
+/// sitemap are there.
+fn moved_host() -> Den {
+    let den = Den::empty();
+    let www = |path: &str| den.site.url_as("www.fox.example", path);
+    let map = format!(
+        "<urlset {NS}><url><loc>{}</loc></url></urlset>",
+        www("/post")
+    );
+    let own = [
+        ("/", Reply::html("<title>The Fox Den</title>")),
+        (
+            "/robots.txt",
+            Reply::text(format!("Sitemap: {}", www("/maps/all.xml"))),
+        ),
+        ("/maps/all.xml", Reply::xml(map)),
+    ];
+    let others = [
+        "/.well-known/resourcesync",
+        "/.well-known/resourcesync.xml",
+        "/sitemap.xml",
+        "/sitemap_index.xml",
+    ];
+    let others = others.map(|path| (path, Reply::status(404)));
+    for (path, reply) in own.into_iter().chain(others) {
+        let (secure, www) = (den.url(&format!("{path}?secure")), www(path));
+        den.site.serve_with(path, move |seen| {
+            let is_there = seen
+                .header("host")
+                .is_some_and(|host| host.starts_with("www."));
+            match (is_there, seen.path.ends_with("?secure")) {
+                (true, _) => reply.clone(),
+                (false, true) => Reply::redirect(301, www.as_str()),
+                (false, false) => Reply::redirect(301, secure.as_str()),
+            }
+        });
+    }
+    den
+}
+
+#[tokio::test]
+async fn a_host_that_gives_way_to_another_name_is_asked_there_and_its_sitemap_is_found_in_time() {
+    let den = moved_host();
+    let checked = den.check().await;
+    let map = den.site.url_as("www.fox.example", "/maps/all.xml");
+    assert_eq!(checked.site.root, Some(map), "{:?}", den.site.paths());
+    assert_eq!(checked.site.title, "The Fox Den");
+    assert_eq!(checked.site.url, den.url("/"));
+    assert!(den.site.requests().len() <= 10, "{:?}", den.site.paths());
+}
+
+#[tokio::test]
+async fn the_first_sitemap_line_is_asked_for_whatever_the_page_links() {
+    let den = Den::empty();
+    let links: String = (0..8)
+        .map(|number| format!("<link rel=resourcesync href=/link/{number}>"))
+        .collect();
+    den.html("/", &links);
+    for number in 0..8 {
+        let elsewhere = den.url(&format!("/elsewhere/{number}"));
+        den.site.serve(
+            &format!("/link/{number}"),
+            Reply::redirect(302, elsewhere.as_str()),
+        );
+    }
+    den.site.serve(
+        "/robots.txt",
+        Reply::text("Sitemap: /maps/1.xml\nSitemap: /maps/2.xml"),
+    );
+    serve(&den, "/maps/1.xml", sitemap(&den, &SIX));
+    let checked = den.check().await;
+    assert_eq!(checked.site.root, Some(den.url("/maps/1.xml")));
+    let before = den.site.paths();
+    let place = before.iter().position(|path| path == "/maps/1.xml");
+    assert!(place.is_some_and(|place| place < 10), "{before:?}");
+}
+
+#[tokio::test]
+async fn a_sitemap_line_that_leads_to_a_page_is_told_with_its_address() {
+    let den = Den::empty();
+    den.site.serve(
+        "/robots.txt",
+        Reply::text("Sitemap: /map\nSitemap: /two.xml"),
+    );
+    den.html("/map", "<!doctype html><title>All our pages</title>");
+    serve(&den, "/two.xml", sitemap(&den, &SIX));
+    let checked = den.check().await;
+    assert_eq!(codes(&checked), ["not-a-list", "only-a-list"]);
+    assert_eq!(
+        message(&checked, "not-a-list"),
+        "robots.txt names this as a sitemap, and it is a web page"
+    );
+    let mut problems = checked.problems.iter();
+    let told = problems.find(|problem| problem.code.name() == "not-a-list");
+    assert_eq!(told.unwrap().document, den.url("/map").as_str());
+    let mut tried = checked.site.tried.iter();
+    let row = tried.find(|tried| tried.url == den.url("/map")).unwrap();
+    assert_eq!(row.outcome, "a web page");
+    // It never was a sitemap, so nothing is missing of the site.
+    assert!(checked.is_complete);
+    // Nor is it passed over where nothing else is found.
+    den.site.remove("/two.xml");
+    let checked = den.check().await;
+    assert!(codes(&checked).contains(&"not-a-list"));
 }
 
 #[tokio::test]
@@ -438,6 +544,56 @@ async fn a_better_format_is_noticed_within_a_month_and_announces_nothing_again()
     );
     assert_eq!(follower.check().await, ["updated /c 2026-04-13"]);
     assert_eq!(follower.check().await, NONE);
+}
+
+#[tokio::test]
+async fn a_better_format_that_could_not_be_looked_at_is_looked_for_again_at_the_next_check() {
+    for status in [401, 403, 408, 429, 500, 503] {
+        let den = Den::empty();
+        serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+        den.site.serve(WELL_KNOWN, Reply::status(status));
+        let follower = Follower::of(&den).await;
+        assert_eq!(follower.check().await.len(), 6, "{status}");
+        assert_eq!(follower.row().await.format, Some(Format::Sitemap));
+        let problems = follower.last_check().await.problems;
+        let mut codes = problems.iter().map(|problem| problem.code.name());
+        // Some answer everything that is not there with a refusal, which is nobody's fault.
+        let is_fault = codes.any(|code| code == "http-error");
+        assert_eq!(is_fault, status > 403, "{status}");
+        let mut problems = problems.iter();
+        let told = problems.find(|problem| problem.code.name() == "only-a-list");
+        let told = &told.expect("a problem").message;
+        let words = format!("at {WELL_KNOWN}: it could not be looked at ({status})");
+        assert!(told.contains(&words), "{told}");
+        den.description(&[("/capabilitylist.xml", "/")]);
+        den.capability_list("/capabilitylist.xml", "/", &["/changelist.xml"]);
+        den.change_list(
+            "/changelist.xml",
+            "from='2026-01-01'",
+            &["created /a 2026-01-01", "updated /b 2026-02-02"],
+        );
+        assert_eq!(follower.check().await, NONE);
+        let format = follower.row().await.format;
+        assert_eq!(format, Some(Format::ResourceSync), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_better_format_that_is_not_there_is_not_looked_for_at_every_check() {
+    for reply in [
+        Reply::status(404),
+        Reply::status(410),
+        Reply::html("<!doctype html><title>No such page</title>"),
+    ] {
+        let den = Den::empty();
+        serve(&den, "/sitemap.xml", sitemap(&den, &SIX));
+        den.site.serve(WELL_KNOWN, reply);
+        let follower = Follower::of(&den).await;
+        assert_eq!(follower.check().await.len(), 6);
+        den.site.forget_requests();
+        assert_eq!(follower.check().await, NONE);
+        assert!(den.site.requests_to(WELL_KNOWN).is_empty());
+    }
 }
 
 #[tokio::test]

@@ -149,6 +149,102 @@ async fn section_with_a_delta() -> (Den, Follower, String) {
     (den, follower, delta)
 }
 
+/// Serves a delta from one day of March to another, with these pages, and gives the offer of it.
+fn delta_of(den: &Den, since: u8, until: u8, pages: &[&str]) -> String {
+    let (since, until) = (
+        format!("2026-03-{since}T00:00:00Z"),
+        format!("2026-03-{until}T00:00:00Z"),
+    );
+    let path = format!("delta-of-{until}.scp");
+    let kind = format!("\"type\":\"delta\",\"generated\":\"{until}\",\"since\":\"{since}\"");
+    den.site.serve(
+        &format!("/{path}"),
+        Reply::text(scp_file(den, &kind, pages)),
+    );
+    format!(
+        "<scp:delta section='blog' period='1' url='URL{path}' generated='{until}' expires='2026-06-01T00:00:00Z' \
+         pages='1' size='1' since='{since}'/>"
+    )
+}
+
+/// What the last check said of a gap.
+async fn gap(follower: &Follower) -> Option<String> {
+    let problems = follower.last_check().await.problems;
+    let mut problems = problems.into_iter();
+    let gap = problems.find(|problem| problem.code.name() == "section-gap");
+    gap.map(|problem| problem.message)
+}
+
+#[tokio::test]
+async fn deltas_are_read_however_old_the_snapshot_is_to_which_they_do_not_reach_back() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    follower.pass(TimeDelta::days(10));
+    for day in 11..15 {
+        let edit = format!("/c 2026-03-{day}T09:00:00Z");
+        let offer = delta_of(&den, day, day + 1, &[&edit]);
+        scp_sitemap(&den, &[SNAPSHOT, &offer]);
+        assert_eq!(follower.check().await, [format!("updated {edit}")]);
+        // Of what went nobody hears before there is a newer snapshot.
+        let gap = gap(&follower).await.expect("a problem");
+        assert!(gap.contains("up to 2026-03-10T00:00:00Z"), "{gap}");
+        assert_eq!(follower.check().await, NONE);
+    }
+}
+
+#[tokio::test]
+async fn an_scp_gap_with_an_older_snapshot_is_told_and_what_is_behind_it_is_read() {
+    let (den, follower, delta) = section_with_a_delta().await;
+    den.site.serve("/delta1.scp", Reply::text(delta));
+    scp_sitemap(&den, &[SNAPSHOT, DELTA]);
+    assert_eq!(follower.check().await, ["updated /b 2026-03-10T09:00:00Z"]);
+    assert_eq!(gap(&follower).await, None);
+    let behind = delta_of(&den, 12, 13, &["/c 2026-03-12T09:00:00Z"]);
+    scp_sitemap(&den, &[SNAPSHOT, &behind]);
+    den.site.forget_requests();
+    assert_eq!(follower.check().await, ["updated /c 2026-03-12T09:00:00Z"]);
+    let told = gap(&follower).await.expect("a problem");
+    assert!(told.contains("section “blog”"), "{told}");
+    assert!(told.contains("from 2026-03-12T00:00:00Z on"), "{told}");
+    assert_eq!(den.site.requests_to("/blog.scp").len(), 1);
+    // It goes on from there.
+    let next = delta_of(&den, 13, 14, &["/d 2026-03-13T09:00:00Z"]);
+    scp_sitemap(&den, &[SNAPSHOT, &behind, &next]);
+    assert_eq!(follower.check().await, ["updated /d 2026-03-13T09:00:00Z"]);
+    assert_eq!(gap(&follower).await, None);
+    // What happened in the gap is in the next snapshot.
+    let pages = [
+        "/a 2026-03-11T09:00:00Z",
+        "/b 2026-03-10T09:00:00Z",
+        "/c 2026-03-12T09:00:00Z",
+        "/d 2026-03-13T09:00:00Z",
+    ];
+    let kind = "\"type\":\"snapshot\",\"generated\":\"2026-03-15T00:00:00Z\"";
+    den.site
+        .serve("/blog2.scp", Reply::text(scp_file(&den, kind, &pages)));
+    let snapshot = NEW_SNAPSHOT.replace("2026-03-13", "2026-03-15");
+    scp_sitemap(&den, &[&snapshot, &behind, &next]);
+    assert_eq!(follower.check().await, ["updated /a 2026-03-11T09:00:00Z"]);
+    assert_eq!(gap(&follower).await, None);
+}
+
+#[tokio::test]
+async fn a_section_whose_first_reading_has_a_gap_is_read_to_its_end() {
+    let (den, _, _) = section_with_a_delta().await;
+    let behind = delta_of(&den, 12, 13, &["/c 2026-03-12T09:00:00Z"]);
+    scp_sitemap(&den, &[SNAPSHOT, &behind]);
+    let follower = Follower::of(&den).await;
+    follower.pass(TimeDelta::days(3));
+    let first = follower.check().await;
+    assert_eq!(first.last().unwrap(), "updated /c 2026-03-12T09:00:00Z");
+    assert!(gap(&follower).await.is_some());
+    let next = delta_of(&den, 13, 14, &["/d 2026-03-13T09:00:00Z"]);
+    scp_sitemap(&den, &[SNAPSHOT, &behind, &next]);
+    assert_eq!(follower.check().await, ["updated /d 2026-03-13T09:00:00Z"]);
+    assert_eq!(follower.check().await, NONE);
+}
+
 #[tokio::test]
 async fn a_page_that_a_delta_brings_is_new_if_it_was_published_after_the_delta_begins() {
     let (den, follower, delta) = section_with_a_delta().await;

@@ -280,6 +280,19 @@ async fn an_spxi_index_is_found_where_robots_txt_or_the_page_names_it() {
 }
 
 #[tokio::test]
+async fn a_host_that_wants_to_be_left_alone_is_not_called_a_site_without_a_description() {
+    let den = Den::empty();
+    let peace = Reply::status(429).retry_after(3_600);
+    den.site.serve(WELL_KNOWN, peace);
+    let error = check_typed(den.url("/").as_str()).await.unwrap_err();
+    assert!(
+        error.to_string().contains("asked not to be read"),
+        "{error}"
+    );
+    assert_eq!(den.site.paths(), [WELL_KNOWN]);
+}
+
+#[tokio::test]
 async fn a_mistyped_address_is_told_as_such() {
     let den = Den::empty();
     let checked = den.check_typed("/typo").await;
