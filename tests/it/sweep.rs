@@ -49,6 +49,7 @@ const OF_A_WALK: &[Code] = &[
     Code::SpxiStale,
     Code::SpxiIncomplete,
     Code::NoWholeList,
+    Code::SectionGap,
     Code::SectionOfAll,
     Code::SectionTwice,
 ];
