@@ -154,3 +154,29 @@ fn a_page_that_moved_while_a_list_was_missing_is_not_new_when_that_list_has_not_
     ];
     replay([1, 3, 1], steps);
 }
+
+#[test]
+fn an_edit_of_a_page_that_one_list_dates_and_another_does_not_is_told_when_the_other_is_gone() {
+    let edit = |date| Edit { page: 7, date };
+    let steps = vec![
+        Site(Put {
+            page: 7,
+            list: 0,
+            date: Date::None,
+        }),
+        Check { after: 1 },
+        RemoveSite,
+        CheckDuring {
+            after: 1,
+            request: 5,
+            doing: edit(Date::None),
+        },
+        Site(edit(NOW)),
+        Site(Break {
+            document: 1,
+            how: Breakage::Status(404),
+        }),
+        Check { after: 1 },
+    ];
+    replay([3, 3, 2], steps);
+}

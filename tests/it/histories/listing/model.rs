@@ -233,7 +233,10 @@ impl Model {
             }
             let newest = page.newest();
             let must = !may_be_stamps && page.dates.iter().any(|date| is_later(known.most, *date));
-            let may = page.dates.iter().any(|date| is_later(known.least, *date));
+            // Nothing is later than no date, so the least of them need not be the one that allows most.
+            let is_edit =
+                |date: &Stamp| is_later(known.least, *date) || is_later(known.most, *date);
+            let may = page.dates.iter().any(is_edit);
             let is_told = match (must, may) {
                 (true, _) => left.must(url, ChangeKind::Updated).map(|()| true)?,
                 (false, true) => left.take(url, ChangeKind::Updated),
