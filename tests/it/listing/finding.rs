@@ -89,6 +89,32 @@ async fn a_feed_is_followed_by_its_own_address() {
 }
 
 #[tokio::test]
+async fn a_post_that_comes_back_to_a_feed_is_not_new() {
+    let den = Den::empty();
+    let feed = |posts: &[&str]| {
+        let items = posts
+            .iter()
+            .map(|path| format!("<item><link>{}</link></item>", den.url(path)));
+        let items: String = items.collect();
+        let text = format!("<rss><channel>{items}</channel></rss>");
+        den.site.serve("/feed/", Reply::html(text));
+    };
+    feed(&["/1", "/2"]);
+    let follower = Follower::of_part(&den, "/feed/").await;
+    assert_eq!(follower.check().await.len(), 2);
+    for posts in [["/2", "/3"], ["/3", "/4"]] {
+        feed(&posts);
+        assert_eq!(follower.check().await.len(), 1);
+        assert_eq!(follower.check().await, NONE);
+    }
+    // The newest post is deleted, so that older ones show again.
+    feed(&["/1", "/3"]);
+    assert_eq!(follower.check().await, NONE);
+    feed(&["/1", "/5"]);
+    assert_eq!(follower.check().await, ["created /5 2026-03-17T12:00:00Z"]);
+}
+
+#[tokio::test]
 async fn a_sitemap_is_followed_by_its_own_address() {
     let den = Den::empty();
     serve(
