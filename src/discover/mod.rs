@@ -650,10 +650,8 @@ fn is_hopeless(error: &FetchError, site: &SiteUrl) -> bool {
 /// Whether there may be something that could not be looked at for now, and perhaps can be the next time.
 fn may_be_there(error: &LoadError) -> bool {
     match error {
-        LoadError::Fetch(fetch) => {
-            let is_answer = matches!(**fetch, FetchError::Status { .. });
-            fetch.is_temporary() || (is_answer && !is_absence(error))
-        }
+        // Whoever refuses will do so tomorrow, too, and asking all places every time for that would be rude.
+        LoadError::Fetch(fetch) => fetch.is_temporary(),
         LoadError::Broken(_) => !is_absence(error),
         LoadError::Limit(_) | LoadError::Memory => false,
     }
