@@ -131,7 +131,8 @@ async fn feeds_from_before_entries_of_single_collections_stay_as_they_are_to_the
     let before = all(&followed);
     followed.world.stop(Duration::from_secs(600)).await;
     let db = Connection::open(followed.world.folder().join("sitebell.sqlite3")).unwrap();
-    let earlier = "ALTER TABLE entries DROP COLUMN is_for_site; PRAGMA user_version = 14;";
+    let earlier = "ALTER TABLE entries DROP COLUMN is_for_site; DROP TABLE quiet_hosts;
+         ALTER TABLE sites ADD COLUMN quiet_until INTEGER; PRAGMA user_version = 14;";
     db.execute_batch(earlier).unwrap();
     db.close().unwrap();
     followed.world.start().await;
