@@ -10,9 +10,9 @@ const ALGORITHMS: [&str; 6] = ["md5", "sha-1", "sha256", "sha-256", "sha-384", "
 
 /// The checksum that is remembered of all that a text tells. Never 0, which means that there is none.
 pub(super) fn sum_of(text: &str) -> u32 {
-    // Nearly all are written so.
-    let is_plain = |byte: u8| !byte.is_ascii_whitespace() && !byte.is_ascii_uppercase();
-    if text.bytes().all(is_plain) {
+    // Nearly all are written so. All bytes are looked at, several at once, which takes less than to stop at the first odd one.
+    let is_odd = |byte: u8| byte.is_ascii_whitespace() | byte.is_ascii_uppercase();
+    if !text.bytes().fold(false, |any, byte| any | is_odd(byte)) {
         return number_of(text);
     }
     let strongest = sums(text).max_by_key(|sum| (strength_of(sum), sum.clone()));
